@@ -1,0 +1,58 @@
+# The two commands a newcomer needs are `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# `make test` runs the suite in parallel; JOBS=0 runs it in this process.
+JOBS   ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types imports suite bench schemas clean
+
+help:
+	@echo 'make demo   start the reference servers, evaluate every demo case, print the table, stop everything'
+	@echo 'make test   lint, types, import rules and the whole test suite'
+	@echo 'make bench  measure the hot paths and print the figures'
+	@echo 'make clean  remove .venv and everything that the other targets made'
+
+# A stamp per extra: the install runs again only when pyproject.toml has changed.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'agentbeat-kit needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 …' >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	@echo 'Installing agentbeat-kit into $(VENV) …'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
+	@echo 'Installing agentbeat-kit and its test tools into $(VENV) …'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/demo.stamp
+
+demo: $(VENV)/demo.stamp
+	@$(BIN)/agentbeat demo
+
+test: lint types imports suite
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.stamp
+	$(BIN)/mypy
+
+imports: $(VENV)/test.stamp
+	$(BIN)/lint-imports --no-cache
+
+suite: $(VENV)/test.stamp
+	$(BIN)/pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks
+
+schemas: $(VENV)/test.stamp
+	$(BIN)/python -m agentbeat_protocol.schemas
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist
