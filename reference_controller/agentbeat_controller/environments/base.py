@@ -30,9 +30,10 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from agentbeat_protocol import digest
 
 if TYPE_CHECKING:
-    from agentbeat_protocol import Check, Injection, JSONValue
     from sqlalchemy import Connection
     from starlette.types import ASGIApp
+
+    from agentbeat_protocol import Check, Injection, JSONValue
 
 __all__ = [
     "BINDING_MODES",
@@ -61,6 +62,7 @@ class Profile:
         profile_id: stable name; the registry pins it together with `profile_digest`.
         title: one line for people. Not part of the digest.
         task: a task text that fits the profile. A suggestion for cases; not part of the digest.
+        injections: a sample text for each surface: what an attacker would write. Suggestions too.
         content: plain JSON of all that decides a run: starting state, tools, surfaces and checks.
         binding_modes: how a run may hold the environment; at least one.
         surfaces: where reset may plant an injected text; may be empty.
@@ -76,6 +78,7 @@ class Profile:
     content: Mapping[str, JSONValue]
     binding_modes: tuple[BindingMode, ...] = BINDING_MODES
     surfaces: tuple[str, ...] = ()
+    injections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     not_applicable: frozenset[Dimension] = frozenset()
     not_observed: Mapping[Dimension, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -102,7 +105,7 @@ class Profile:
                 "surfaces": list(self.surfaces),
                 "dimensions": list(self.dimensions),
                 "not_applicable": [d for d in DIMENSIONS if d in self.not_applicable],
-                "not_observed": {name: reason for name, reason in self.not_observed.items()},
+                "not_observed": dict(self.not_observed),
                 "content": dict(self.content),
             }
         )
