@@ -2,24 +2,6 @@
 
 from __future__ import annotations
 
-from .base import (
-    BINDING_MODES,
-    DIMENSIONS,
-    BindingMode,
-    BusinessDoor,
-    Dimension,
-    Entry,
-    Environment,
-    Profile,
-)
+from .base import BINDING_MODES, BusinessDoor, Entry, Environment, Profile
 
-__all__ = [
-    "BINDING_MODES",
-    "DIMENSIONS",
-    "BindingMode",
-    "BusinessDoor",
-    "Dimension",
-    "Entry",
-    "Environment",
-    "Profile",
-]
+__all__ = ["BINDING_MODES", "BusinessDoor", "Entry", "Environment", "Profile"]

@@ -25,9 +25,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
 
-from agentbeat_protocol import digest
+from agentbeat_protocol import DIMENSIONS, BindingMode, Dimension, digest
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -37,21 +37,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BINDING_MODES",
-    "DIMENSIONS",
-    "BindingMode",
     "BusinessDoor",
-    "Dimension",
     "Entry",
     "Environment",
     "Profile",
 ]
 
-BindingMode = Literal["deployment_static", "catalog"]
-Dimension = Literal["utility", "security", "attack"]
+BINDING_MODES: Final[tuple[BindingMode, ...]] = get_args(BindingMode)
 
-BINDING_MODES: Final[tuple[BindingMode, ...]] = ("deployment_static", "catalog")
-#: The dimensions of a native verdict, in the order in which they are shown.
-DIMENSIONS: Final[tuple[Dimension, ...]] = ("utility", "security", "attack")
+
+def _nothing() -> Mapping[Any, str]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +62,10 @@ class Profile:
         content: plain JSON of all that decides a run: starting state, tools, surfaces and checks.
         binding_modes: how a run may hold the environment; at least one.
         surfaces: where reset may plant an injected text; may be empty.
-        not_applicable: dimensions that this profile declares empty.
-        not_observed: dimensions that this profile cannot decide, each with the reason (CTL-11).
+        not_applicable: dimensions that this profile declares empty, each with the reason: the argument
+            `empty` of `verdicts_from_checks`.
+        not_observed: dimensions that this profile cannot decide, each with the reason (CTL-11). `checks`
+            gives one undecided check for each, so that the reason reaches the verdict.
 
     The three dimensions are divided among `dimensions`, `not_applicable` and `not_observed`.
     """
@@ -78,17 +76,18 @@ class Profile:
     content: Mapping[str, JSONValue]
     binding_modes: tuple[BindingMode, ...] = BINDING_MODES
     surfaces: tuple[str, ...] = ()
-    injections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    not_applicable: frozenset[Dimension] = frozenset()
-    not_observed: Mapping[Dimension, str] = field(default_factory=lambda: MappingProxyType({}))
+    injections: Mapping[str, str] = field(default_factory=_nothing)
+    not_applicable: Mapping[Dimension, str] = field(default_factory=_nothing)
+    not_observed: Mapping[Dimension, str] = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:
         if not self.binding_modes:
             raise ValueError(f"{self.profile_id}: a profile needs a binding mode")
-        if both := self.not_applicable & self.not_observed.keys():
+        if both := self.not_applicable.keys() & self.not_observed.keys():
             raise ValueError(f"{self.profile_id}: {sorted(both)} both not applicable and not observed")
-        if mute := sorted(name for name, reason in self.not_observed.items() if not reason.strip()):
-            raise ValueError(f"{self.profile_id}: {mute} not observed without a reason")
+        undecided = {**self.not_applicable, **self.not_observed}
+        if mute := sorted(name for name, reason in undecided.items() if not reason.strip()):
+            raise ValueError(f"{self.profile_id}: {mute} undecided without a reason")
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
