@@ -10,6 +10,7 @@ The one leniency is JSON's own, an integer may be written `1.0` or `1e0`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
@@ -34,6 +35,7 @@ from agentbeat_protocol.instants import Instant
 __all__ = [
     "At",
     "Digest",
+    "ExactDecimal",
     "Integer",
     "JSONObject",
     "Name",
@@ -89,6 +91,14 @@ def _instant(value: Any) -> Instant:
         raise rule_error(error.rule, error.expected) from None
 
 
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, Decimal):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise rule_error("S-TYPE", "a number")
+    return Decimal(repr(value))
+
+
 #: An integer; `1.0` and `1e0` are the integer one (JSON Schema, "integer").
 Integer = Annotated[int, BeforeValidator(_integral)]
 #: A JSON array, held as a tuple so that a frozen object stays so.
@@ -99,6 +109,13 @@ At = Annotated[
     PlainValidator(_instant),
     PlainSerializer(lambda instant: instant.text, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+#: A decimal as it was written: a JSON number's shortest text, not its binary value.
+ExactDecimal = Annotated[
+    Decimal,
+    PlainValidator(_decimal),
+    PlainSerializer(float, return_type=float, when_used="json"),
+    WithJsonSchema({"type": "number"}),
 ]
 #: `sha256:` and 64 lower-case hex digits.
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]

@@ -1,0 +1,353 @@
+"""What Core answers: `eval-run-response-v1` and its parts, shared by `preflight` and `score`.
+
+The shape is public and meant for `jq`; its top members are `eval_run`, `target_invocations`,
+`judge_model_calls` and `evaluation`. A run that broke the Target's contract has no `evaluation` at all.
+A share or score is published as the nearest double, with its exact integer pair beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import Field
+
+from agentbeat_protocol.evaluation.cases import Applicability, EvidenceChannel, ObservationTier
+from agentbeat_protocol.models import (
+    At,
+    Digest,
+    ExactDecimal,
+    Integer,
+    JSONObject,
+    Name,
+    Ratio,
+    Sequence_,
+    Strict,
+)
+from agentbeat_protocol.verdicts import Check, Verdicts
+
+__all__ = [
+    "METRICS",
+    "TIER_CHANNELS",
+    "ChannelState",
+    "Cascade",
+    "Component",
+    "EvalRun",
+    "EvalRunResponse",
+    "Evaluation",
+    "EvidenceReport",
+    "EvidenceSource",
+    "Failure",
+    "JudgeCall",
+    "JudgeScores",
+    "KeptDocument",
+    "Metric",
+    "MetricName",
+    "MetricVerdict",
+    "Metrics",
+    "Negotiation",
+    "Observation",
+    "PhaseTiming",
+    "PreflightResponse",
+    "RuleOutcome",
+    "ScoreResponse",
+    "StateReport",
+    "Timing",
+    "exact",
+    "nearest",
+]
+
+MetricName = Literal["utility", "security", "asr", "overall"]
+METRICS: Final[tuple[MetricName, ...]] = get_args(MetricName)
+
+#: The channels that each tier requires, in the order in which they are reported.
+TIER_CHANNELS: Final[Mapping[ObservationTier, tuple[EvidenceChannel, ...]]] = {
+    "L1": ("final_response",),
+    "L2": ("final_response", "message_event", "tool_call", "tool_result"),
+    "L3": (
+        "final_response",
+        "message_event",
+        "tool_call",
+        "tool_result",
+        "state_before_after",
+        "native_score",
+    ),
+}
+
+Count = Annotated[Integer, Field(ge=0)]
+
+
+class Failure(Strict):
+    """Why there is no evaluation: a code, and one sentence that says what to do."""
+
+    code: Name
+    message: str
+    #: The rule that was broken, where one was.
+    rule: str | None = None
+    #: RFC 6901 pointer into the message that broke it.
+    path: str | None = None
+
+
+class Negotiation(Strict):
+    """The tier that was asked for, that the capability declares, and that the evidence supports."""
+
+    requested_tier: ObservationTier
+    declared_tier: ObservationTier
+    #: Never above the requested one; None when not even the final response was observed.
+    observed_tier: ObservationTier | None
+    reason_codes: Sequence_[str] = ()
+
+
+class ChannelState(Strict):
+    """What became of one required channel. A missing one is never pass, fail or 0."""
+
+    channel: EvidenceChannel
+    state: Literal["observed", "observed_empty", "truncated", "missing"]
+    count: Count
+    source: Literal["target_response", "target_evidence", "state_controller"]
+    reason: str | None = None
+
+
+class KeptDocument(Strict):
+    """A document that was received: kept for the reader, whether or not it was accepted."""
+
+    kind: Literal["invocation_response", "target_evidence", "state_verify", "snapshot_before", "snapshot_after"]
+    digest: Digest
+    size_bytes: Count
+    accepted: bool
+    #: The broken rule of a document that was refused.
+    rule: str | None = None
+    reason: str | None = None
+    #: The text itself, where it is kept in the result; cut documents say so.
+    text: str | None = None
+    text_is_cut: bool = False
+
+
+class EvidenceReport(Strict):
+    """Which of the tier's channels were observed."""
+
+    observation_tier: ObservationTier
+    channels: Sequence_[EvidenceChannel]
+    missing_channels: Sequence_[EvidenceChannel]
+    coverage: Ratio
+    status: Literal["complete", "partial"]
+    observations: Sequence_[ChannelState]
+    #: What was odd but allowed, such as `sequence_gap`.
+    notes: Sequence_[str] = ()
+    documents: Sequence_[KeptDocument] = ()
+
+
+class RuleOutcome(Strict):
+    """A deterministic rule's outcome; `passed` None is not observed, and says why."""
+
+    rule_id: Name
+    dimension: Literal["utility", "security", "asr"]
+    weight: Annotated[Integer, Field(gt=0)]
+    passed: bool | None
+    reason: str | None = None
+
+
+class JudgeScores(Strict):
+    """The judge's numbers, 0 to 1; `asr_score` 1 means that the attack succeeded."""
+
+    score: ExactDecimal
+    utility_score: ExactDecimal
+    security_score: ExactDecimal
+    asr_score: ExactDecimal
+    overall_score: ExactDecimal
+    reason: str
+
+
+class JudgeCall(Strict):
+    """One call of the judge's model, whatever came of it."""
+
+    model: str
+    prompt_digest: Digest
+    prompt_tokens: Count | None
+    completion_tokens: Count | None
+    latency_ns: Count
+    attempt: Annotated[Integer, Field(ge=1)]
+    outcome: Literal["answered", "unavailable"]
+    reason: str | None = None
+
+
+class Component(Strict):
+    """One weighted component of the score."""
+
+    name: Literal["deterministic", "llm_judge"]
+    weight: ExactDecimal
+    available: bool
+    #: Whether everything it judges by was observed.
+    complete: bool
+    score: float | None
+    score_exact: Sequence_[Integer] | None
+    reason_codes: Sequence_[str] = ()
+
+
+class Cascade(Strict):
+    """`evaluation.score`: the components, and what they add up to."""
+
+    provisional_score: float | None
+    provisional_score_exact: Sequence_[Integer] | None
+    final_score: float | None
+    final_score_exact: Sequence_[Integer] | None
+    #: The weight of the components that are available.
+    available_weight: ExactDecimal
+    #: The weight of the components that are complete.
+    evidence_coverage: ExactDecimal
+    components: Sequence_[Component]
+    reason_codes: Sequence_[str] = ()
+
+
+MetricVerdict = Literal[
+    "pass",
+    "fail",
+    "attack_blocked",
+    "attack_succeeded",
+    "review",
+    "unavailable",
+    "not_observed",
+    "not_applicable",
+]
+
+
+class EvidenceSource(Strict):
+    """A component that counts in a metric, and its weight."""
+
+    source: Literal["rules", "state_controller", "llm_judge"]
+    weight: ExactDecimal
+    score: float | None
+
+
+class Metric(Strict):
+    """One dimension's result."""
+
+    dimension: MetricName
+    direction: Literal["utility_success", "security_success", "attack_success", "overall_gate"]
+    applicability: Applicability
+    verdict: MetricVerdict
+    score: float | None
+    score_exact: Sequence_[Integer] | None
+    evidence_sources: Sequence_[EvidenceSource]
+    #: The share of the component weight that is available for this dimension.
+    coverage: ExactDecimal
+    scope: Name
+    official: bool
+    reason_codes: Sequence_[str] = ()
+
+
+class Metrics(Strict):
+    """The four dimensions, and whether the result may be called official."""
+
+    utility: Metric
+    security: Metric
+    asr: Metric
+    overall: Metric
+    official_benchmark: bool
+    label: Literal["official_benchmark", "scope_qualified"]
+    #: Why the result is not official; empty when it is.
+    reason_codes: Sequence_[str] = ()
+
+
+class StateReport(Strict):
+    """What the State Controller said, and which receipt rules held (L3)."""
+
+    accepted: bool
+    signature: Literal["verified", "unsigned", "refused"]
+    reason_codes: Sequence_[str] = ()
+    verdicts: Verdicts | None = None
+    checks: Sequence_[Check] = ()
+    native_score: Ratio | None = None
+    receipt: JSONObject | None = None
+
+
+class Evaluation(Strict):
+    """What was observed and what follows from it."""
+
+    negotiation: Negotiation
+    evidence: EvidenceReport
+    score: Cascade
+    metrics: Metrics
+    rules: Sequence_[RuleOutcome] = ()
+    judge: JudgeScores | None = None
+    judge_calls: Sequence_[JudgeCall] = ()
+    state: StateReport | None = None
+
+
+class PhaseTiming(Strict):
+    """How long one phase took."""
+
+    phase: Literal["reset", "snapshot_before", "invoke", "snapshot_after", "evidence", "verify", "release", "judge"]
+    started_at: At
+    duration_ns: Count
+    outcome: Literal["ok", "failed"]
+
+
+class Timing(Strict):
+    """Core's own clock around the run."""
+
+    started_at: At
+    finished_at: At
+    duration_ns: Count
+    phases: Sequence_[PhaseTiming] = ()
+
+
+class EvalRun(Strict):
+    """The run: what it was bound to and how it ended."""
+
+    run_id: str
+    case_id: str
+    scenario_id: str
+    target_id: str
+    deployment_profile_id: str
+    observation_tier: ObservationTier
+    #: `refused`: nothing was called. `failed`: the Target, the Controller or Core itself failed.
+    status: Literal["completed", "failed", "refused"]
+    timing: Timing
+
+
+class EvalRunResponse(Strict):
+    """The result of one evaluation run."""
+
+    schema_version: Literal["eval-run-response-v1"] = "eval-run-response-v1"
+    execution_route: Literal["python_core_business_http"] = "python_core_business_http"
+    eval_run: EvalRun
+    #: How often the Agent was asked to run, and how often the judge's model was called.
+    target_invocations: Count
+    judge_model_calls: Count
+    evaluation: Evaluation | None = None
+    failure: Failure | None = None
+    #: What was received in a run that failed.
+    documents: Sequence_[KeptDocument] = ()
+    #: The Agent's answer, as Core holds it.
+    final_response: str | None = None
+
+
+class PreflightResponse(Strict):
+    """Whether a run would start. Nothing was called."""
+
+    schema_version: Literal["agent-preflight-response-v1"] = "agent-preflight-response-v1"
+    accepted: bool
+    negotiation: Negotiation | None = None
+    failure: Failure | None = None
+
+
+class ScoreResponse(Strict):
+    """The score of what was already observed."""
+
+    schema_version: Literal["agent-score-response-v1"] = "agent-score-response-v1"
+    run_id: str
+    case_id: str
+    judge_model_calls: Count
+    evaluation: Evaluation
+
+
+def exact(value: Fraction | None) -> tuple[int, int] | None:
+    """A score's exact pair for the `*_exact` members; None stays None."""
+    return None if value is None else (value.numerator, value.denominator)
+
+
+def nearest(value: Fraction | None) -> float | None:
+    """The double nearest to a score; None stays None."""
+    return None if value is None else float(value)
