@@ -1,8 +1,8 @@
 """Every bound of a Target in two frozen records, each with its unit beside it.
 
-`Limits` bounds what a Target takes from the network and how long a run may last. `RecordingLimits` bounds the
-evidence of one run. The 512 KiB of `input.text` are the protocol's (INV-3) and no Target's to choose, so they are
-not here.
+`Limits` bounds what a Target takes from the network and how long a run may last. `RecordingLimits` bounds
+the evidence of one run. The 512 KiB of `input.text` are the protocol's (INV-3) and no Target's to choose,
+so they are not here.
 
 >>> Limits(max_concurrent_runs=2, run_timeout=60).max_body_bytes
 1048576
@@ -71,8 +71,9 @@ class RecordingLimits:
     max_value_items: int = 10_000
 
     def __post_init__(self) -> None:
-        """Check each bound against the protocol's; a document that no reader takes would be worse than none."""
-        # Two closing events always have their place: `evidence.truncated` and the final message or `run.error`.
+        """Check each bound against the protocol's: no reader takes a document that is over them."""
+        # Two closing events always have their place: `evidence.truncated`, then the final message or
+        # `run.error`.
         _check_whole_number("max_events", self.max_events, least=3, most=5_000)
         _check_whole_number("max_document_bytes", self.max_document_bytes, least=256 * KIB, most=16 * MIB)
         _check_whole_number("max_text", self.max_text, least=16, most=32_768)
@@ -98,9 +99,11 @@ class Limits:
     max_concurrent_runs: int = 8
     #: open connections of `target.run()`; one more is closed with 503 `target_busy`
     max_connections: int = 1_000
-    #: seconds that the Agent may take for one run; then 504 and its task is cancelled
+    #: seconds that the Agent may take for one run; then 504 `target_timeout`, and its task is cancelled
     run_timeout: float = 300.0
-    #: seconds from a connection's or request's first byte to the end of its head; then 408
+    #: seconds that a cancelled Agent gets to wind up before its evidence is closed
+    cancel_timeout: float = 1.0
+    #: seconds from a connection's start, or a later request's first byte, to the end of the head; then 408
     head_timeout: float = 10.0
     #: seconds from the end of the head to the end of the body; then 408
     body_timeout: float = 30.0
@@ -118,7 +121,7 @@ class Limits:
     recording: RecordingLimits = RecordingLimits()
 
     def __post_init__(self) -> None:
-        """Check every bound, so that a mistyped limit fails where it is written and not at the first request."""
+        """Check every bound: a mistyped limit fails where it is written, not at the first request."""
         if not isinstance(self.recording, RecordingLimits):
             raise TypeError(f"recording: got {type(self.recording).__name__}, expected RecordingLimits")
         for field in fields(self):
