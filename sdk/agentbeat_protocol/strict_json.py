@@ -21,7 +21,7 @@ the bytes and in one call per object, which together cost about as much again as
 {'a': [1, 2.5, 'é']}
 >>> read_json(b'{"a": 1, "\\\\u0061": 2}')
 Traceback (most recent call last):
-...JSONError: J-DUPKEY at the document: got 2 members named "a", expected each name once
+agentbeat_protocol.errors.JSONError: J-DUPKEY at the document: got 2 members named "a", expected one
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from typing import Any, Final, cast
 
 from pydantic import JsonValue as JSONValue
 
-from .errors import JSONError, cut
+from agentbeat_protocol.errors import JSONError, cut
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "JSONValue", "read_json"]
 
 #: The longest document, in bytes, unless the caller says otherwise (EVD-15).
 MAX_BYTES: Final = 16 * 1024 * 1024
 
-#: The deepest nesting of arrays and objects: `[[1]]` has depth 2. The protocol's own messages need less than a
-#: dozen levels. Whoever walks the value by recursion stays far below Python's limit of 1,000 frames, even deep
-#: inside a server's call stack, and below the 255 levels of pydantic.
+#: The deepest nesting of arrays and objects: `[[1]]` has depth 2. The protocol's own messages need less than
+#: a dozen levels. Whoever walks the value by recursion stays far below Python's limit of 1,000 frames, even
+#: deep inside a server's call stack, and below the 255 levels of pydantic.
 MAX_DEPTH: Final = 100
 
 _BOM = b"\xef\xbb\xbf"
@@ -151,9 +151,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
-        raise JSONError(
-            "J-DUPKEY", got=f'{counts[twice]} members named "{cut(twice)}"', expected="each name once"
-        )
+        raise JSONError("J-DUPKEY", got=f'{counts[twice]} members named "{cut(twice)}"', expected="one")
     return members
 
 
