@@ -11,8 +11,9 @@
     J-NONFINITE  NaN, Infinity, or a number that no double can hold
     J-SURROGATE  an escaped UTF-16 surrogate without its other half, in a value or a name
 
-They are looked for in this order. Integers stay exact integers up to the range of a double; a number with a
-fraction or an exponent becomes a double, and one too small for a double becomes 0.0.
+They are looked for in this order; of J-SYNTAX, J-DUPKEY and J-NONFINITE the parser reports what it meets
+first. Integers stay exact integers up to the range of a double; a number with a fraction or an exponent
+becomes a double, and one too small for a double becomes 0.0.
 
 The work is done by the standard library's C scanner. What it does not check is checked in whole passes over
 the bytes and in one call per object, which together cost about as much again as a plain `json.loads`.

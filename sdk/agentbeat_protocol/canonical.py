@@ -1,0 +1,158 @@
+"""Canonical JSON out (RFC 8785), and the digests that bind messages to each other.
+
+Two values with the same canonical bytes are the same JSON value: the order of members, the spelling of
+numbers and the escapes in strings do not count; the order of arrays, the normal form of text and types do.
+
+The bytes come from `rfc8785`. Around it stands what RFC 8785 takes for granted, each with its rule:
+
+    C-TYPE       a value that JSON does not have, or a member name that is no string
+    C-NONFINITE  NaN, an infinity, or an integer beyond the range of a double
+    C-INTEXACT   an integer that its double would silently change
+    C-SURROGATE  a lone surrogate, in a value or a name
+    C-DEPTH      nested deeper than `max_depth`, which a value that contains itself always is
+
+An integer beyond ±(2^53-1) has a canonical form when it equals its double, or when RFC 8785 spells that
+double with its very digits: canonical bytes that were read are written as the same bytes again.
+
+>>> canonical_json({"b": 2.0, "a": [1e21, "\\u20ac"]}).decode()
+'{"a":[1e+21,"€"],"b":2}'
+>>> digest({"a": 1}) == digest({"a": 1.0}) == digest_bytes(b'{"a":1}')
+True
+>>> canonical_json([2**53 + 1])  # doctest: +ELLIPSIS
+Traceback (most recent call last):
+agentbeat_protocol.errors.CanonicalError: C-INTEXACT at /0: got an integer of 16 digits, expected ...
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from math import isfinite
+from typing import Any, Final
+
+import rfc8785
+
+from agentbeat_protocol.errors import CanonicalError, cut
+from agentbeat_protocol.strict_json import MAX_DEPTH
+
+__all__ = ["canonical_json", "digest", "digest_bytes", "digest_text", "is_digest"]
+
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+
+
+def canonical_json(value: object, *, max_depth: int = MAX_DEPTH) -> bytes:
+    """The RFC 8785 bytes of a JSON value: UTF-8, members sorted, no white space.
+
+    Args:
+        value: None, booleans, integers, floats, strings, lists, tuples (as arrays) and dictionaries of these.
+        max_depth: the deepest nesting of arrays and objects. The default is what `read_json` reads back.
+
+    Raises:
+        CanonicalError: with the rule and a pointer to the first place that has no canonical form.
+    """
+    try:
+        return rfc8785.dumps(_canonicalisable(value, [], max_depth))
+    except RecursionError:
+        raise _too_deep("more levels than the call stack has room for", max_depth) from None
+
+
+def digest(value: object, *, max_depth: int = MAX_DEPTH) -> str:
+    """`sha256:` and the hex of SHA-256 over the canonical bytes of a JSON value, or its `CanonicalError`."""
+    return digest_bytes(canonical_json(value, max_depth=max_depth))
+
+
+def digest_bytes(raw: bytes | bytearray | memoryview) -> str:
+    """`sha256:` and the hex of SHA-256 over these very bytes."""
+    return "sha256:" + hashlib.sha256(raw).hexdigest()
+
+
+def digest_text(text: str) -> str:
+    """`sha256:` and the hex of SHA-256 over the UTF-8 of a text; a lone surrogate has none (C-SURROGATE)."""
+    _check_text(text, [])
+    return digest_bytes(text.encode())
+
+
+def is_digest(text: object) -> bool:
+    """Whether `text` is a digest as this module writes it: `sha256:` and 64 lower-case hex digits."""
+    return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
+
+
+def _canonicalisable(value: Any, trail: list[str | int], room: int) -> Any:
+    """A copy of `value` that `rfc8785` writes as it should; `trail` leads to it, `room` levels may follow."""
+    if isinstance(value, str):
+        _check_text(value, trail)
+        return value
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER else _double_of(value, trail)
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise _error("C-NONFINITE", trail, str(float(value)), "a finite number")
+        return value
+    if isinstance(value, dict):
+        return _object(value, trail, room)
+    if isinstance(value, list | tuple):
+        return _array(value, trail, room)
+    raise _error("C-TYPE", trail, f"a {cut(type(value).__name__)}", "a JSON value")
+
+
+def _object(members: dict[Any, Any], trail: list[str | int], room: int) -> dict[str, Any]:
+    if room < 1:
+        raise _too_deep("one level more", len(trail))
+    copy: dict[str, Any] = {}
+    for name, value in members.items():
+        if not isinstance(name, str):
+            got = f"a member name of type {cut(type(name).__name__)}"
+            raise _error("C-TYPE", trail, got, "member names that are strings")
+        trail.append(name)
+        _check_text(name, trail)
+        copy[name] = _canonicalisable(value, trail, room - 1)
+        trail.pop()
+    return copy
+
+
+def _array(items: list[Any] | tuple[Any, ...], trail: list[str | int], room: int) -> list[Any]:
+    if room < 1:
+        raise _too_deep("one level more", len(trail))
+    copy: list[Any] = []
+    for index, item in enumerate(items):
+        trail.append(index)
+        copy.append(_canonicalisable(item, trail, room - 1))
+        trail.pop()
+    return copy
+
+
+def _check_text(text: str, trail: list[str | int]) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            got = f"a lone surrogate at character {error.start}"
+            raise _error("C-SURROGATE", trail, got, "text that has a UTF-8 form") from None
+
+
+def _double_of(value: int, trail: list[str | int]) -> float:
+    """The double that stands for a large integer without changing it, or its canonical spelling."""
+    try:
+        double = float(value)
+    except OverflowError:
+        got, expected = f"an integer of {value.bit_length()} bits", "a number within the range of a double"
+        raise _error("C-NONFINITE", trail, got, expected) from None
+    digits = str(int(value))
+    if int(double) != value and rfc8785.dumps(double).decode() != digits:
+        got = f"an integer of {len(digits.lstrip('-'))} digits"
+        raise _error("C-INTEXACT", trail, got, "an integer that a double keeps")
+    return double
+
+
+def _too_deep(got: str, max_depth: int) -> CanonicalError:
+    # Without a path: it would be as long as the value is deep.
+    return _error("C-DEPTH", [], got, f"at most {max_depth} levels of arrays and objects")
+
+
+def _error(rule: str, trail: list[str | int], got: str, expected: str) -> CanonicalError:
+    parts = (cut(str(part)).replace("~", "~0").replace("/", "~1") for part in trail)
+    return CanonicalError(rule, path="".join(f"/{part}" for part in parts), got=got, expected=expected)
