@@ -44,8 +44,9 @@ _NANOSECONDS: Final = 1_000_000_000
 _MINUTES_PER_DAY: Final = 24 * 60
 _DAYS_PER_400_YEARS: Final = 146_097
 
-# Days of a common year before each month, January first.
-_DAYS_BEFORE: Final = (0, *accumulate((31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30)))
+# Of a common year: the days of each month, and the days before it.
+_DAYS_IN: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAYS_BEFORE: Final = (0, *accumulate(_DAYS_IN[:-1]))
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -137,7 +138,7 @@ class Instant:
 def _check_date(year: int, month: int, day: int, path: str) -> None:
     if not 1 <= month <= 12:
         raise _error(f"month {month}", path)
-    if not 1 <= day <= _day_number(year + month // 12, month % 12 + 1, 1) - _day_number(year, month, 1):
+    if not 1 <= day <= (29 if month == 2 and _is_leap(year) else _DAYS_IN[month - 1]):
         raise _error(f"day {day} of month {month}", path)
 
 
