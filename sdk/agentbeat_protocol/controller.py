@@ -193,7 +193,9 @@ RequestT = TypeVar("RequestT", bound=ControllerMessage)
 AnswerT = TypeVar("AnswerT", bound=ControllerMessage)
 
 
-def read_controller_request(raw: bytes, model: type[RequestT], *, max_bytes: int = MAX_REQUEST_BYTES) -> RequestT:
+def read_controller_request(
+    raw: bytes, model: type[RequestT], *, max_bytes: int = MAX_REQUEST_BYTES
+) -> RequestT:
     """A control request (CTL-9: an unknown member is refused).
 
     Raises:
@@ -213,9 +215,7 @@ def read_controller_answer(
     answer = validated(model, read_json(raw, max_bytes=max_bytes))
     for member in ("run_id", "case_id", "profile_id"):
         if getattr(answer, member) != getattr(request, member):
-            raise MeaningError(
-                "RCP-1", path=f"/{member}", got="another id", expected="the id of the request"
-            )
+            raise MeaningError("RCP-1", path=f"/{member}", got="another id", expected="the id of the request")
     return answer
 
 

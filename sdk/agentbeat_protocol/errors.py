@@ -4,7 +4,7 @@
     ├── JSONError                 its bytes are no strict JSON (J-*)
     ├── CanonicalError            its value has no canonical form (C-*)
     ├── SchemaError               its shape is wrong (S-*, or the rule that asks for the shape)
-    ├── MeaningError              it contradicts itself or the run that it is bound to (X-*, EVD-*, INV-*, RCP-*)
+    ├── MeaningError              it contradicts itself or the run it is bound to (X-*, EVD-*, INV-*, RCP-*)
     └── EvidenceRefError           an evidence reference leads elsewhere (O-*)
 
 Each carries the rule that it breaks, the wire's error code, where in the document it happened, what was
@@ -28,10 +28,10 @@ __all__ = [
     "CONTROLLER_CODES",
     "TARGET_CODES",
     "CanonicalError",
+    "EvidenceRefError",
     "JSONError",
     "MeaningError",
     "ProtocolError",
-    "EvidenceRefError",
     "SchemaError",
     "cut",
     "error_envelope",
@@ -115,7 +115,9 @@ class ProtocolError(ValueError):
 
     default_code = "invalid_request_schema"
 
-    def __init__(self, rule: str, *, code: str | None = None, path: str = "", got: str, expected: str) -> None:
+    def __init__(
+        self, rule: str, *, code: str | None = None, path: str = "", got: str, expected: str
+    ) -> None:
         self.rule = rule
         self.code = code or self.default_code
         self.path = path
@@ -135,7 +137,7 @@ class ProtocolError(ValueError):
 
 
 class JSONError(ProtocolError):
-    """The bytes are not strict JSON: rule J-SYNTAX, J-UTF8, J-BOM, J-DUPKEY, J-NONFINITE, J-SURROGATE, J-DEPTH or J-SIZE."""
+    """The bytes are not strict JSON (J-*, listed in `strict_json`)."""
 
     default_code = "invalid_json"
 

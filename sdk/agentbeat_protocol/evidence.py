@@ -324,7 +324,7 @@ def _tool_error(index: int, member: str, got: str, expected: str) -> MeaningErro
 
 
 def evidence_notes(document: EvidenceDocument) -> tuple[str, ...]:
-    """What is odd in a legal document, each named once: `sequence_gap` (EVD-5), `event_outside_bounds` (EVD-12)."""
+    """What is odd but legal, each named once: `sequence_gap` (EVD-5), `event_outside_bounds` (EVD-12)."""
     return tuple(dict.fromkeys(_notes(document)))
 
 

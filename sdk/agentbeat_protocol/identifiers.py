@@ -18,8 +18,8 @@ from typing import Annotated, Final
 from pydantic import StringConstraints
 
 __all__ = [
-    "RUN_ID_HEADER",
     "CASE_ID_HEADER",
+    "RUN_ID_HEADER",
     "CaseId",
     "EntityId",
     "EventId",

@@ -1,7 +1,8 @@
 """`target-invocation-v1`: the task that Core posts, the answer that the Target gives, and its health.
 
 >>> from agentbeat_protocol import read_invocation
->>> raw = b'{"schema_version": "target-invocation-v1", "run_id": "run-a", "case_id": "case-a", "input": {"text": "Hi"}}'
+>>> raw = (b'{"schema_version": "target-invocation-v1", "run_id": "run-a", "case_id": "case-a", '
+...        b'"input": {"text": "Hi"}}')
 >>> read_invocation(raw, {"X-AIBeat-Run-ID": "run-a", "X-AIBeat-Case-ID": "case-a"}).input.text
 'Hi'
 """
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from agentbeat_protocol.errors import MeaningError, ProtocolError, SchemaError
 from agentbeat_protocol.identifiers import (
@@ -33,11 +34,15 @@ __all__ = [
     "MAX_REQUEST_BYTES",
     "MAX_RESPONSE_BYTES",
     "MAX_TEXT_BYTES",
+    "ErrorDetail",
+    "ErrorEnvelope",
     "Health",
     "Invocation",
     "InvocationInput",
     "InvocationResponse",
+    "check_binding",
     "check_media_type",
+    "read_error",
     "read_health",
     "read_invocation",
     "read_invocation_response",
@@ -101,6 +106,19 @@ class Health(Public):
     max_concurrent_runs: Annotated[Integer, Field(ge=1)] | None = None
 
 
+class ErrorDetail(Public):
+    """What was refused: a snake_case code, and a text for people."""
+
+    code: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+    message: str
+
+
+class ErrorEnvelope(Public):
+    """The body of every refusal of a Target or a State Controller (INV-10)."""
+
+    error: ErrorDetail
+
+
 def read_invocation(raw: bytes, headers: Headers | None, *, max_bytes: int = MAX_REQUEST_BYTES) -> Invocation:
     """The invocation in a request body, checked as INV-3, INV-5, INV-6 and INV-8 ask.
 
@@ -111,6 +129,10 @@ def read_invocation(raw: bytes, headers: Headers | None, *, max_bytes: int = MAX
     Raises:
         ProtocolError: `code` is the wire's error code for the first rule that is broken.
     """
+    if len(raw) > max_bytes:
+        raise ProtocolError(
+            "INV-7", code="request_too_large", got=f"{len(raw)} bytes", expected=f"at most {max_bytes} bytes"
+        )
     value = read_json(raw, max_bytes=max_bytes)
     if not isinstance(value, dict):
         raise SchemaError("INV-3", got=describe(value), expected="a JSON object")
@@ -140,7 +162,11 @@ def _code_for(path: str) -> str:
 def _check_text(text: str) -> None:
     if not text.strip():
         raise SchemaError(
-            "INV-3", code="invalid_input", path="/input/text", got="blank text", expected="text that is not blank"
+            "INV-3",
+            code="invalid_input",
+            path="/input/text",
+            got="blank text",
+            expected="text that is not blank",
         )
     if (size := len(text.encode())) > MAX_TEXT_BYTES:
         raise SchemaError(
@@ -172,8 +198,8 @@ def _text(part: str | bytes) -> str:
 
 
 # type "/" subtype, then parameters as tokens or quoted strings (RFC 9110, sections 5.6.6 and 8.3.1).
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_PARAMETER = re.compile(rf'[ \t]*;[ \t]*(?:({_TOKEN})=({_TOKEN}|"(?:[^"\\]|\\.)*"))?', re.ASCII)
+_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_PARAMETER = re.compile(rf'[ \t]*;[ \t]*(?:({_NAME})=({_NAME}|"(?:[^"\\]|\\.)*"))?', re.ASCII)
 
 
 def check_media_type(value: str | None) -> None:
@@ -185,7 +211,9 @@ def check_media_type(value: str | None) -> None:
     if value is not None and _is_json(value):
         return
     got = "no Content-Type" if value is None else "another media type"
-    raise ProtocolError("INV-7", code="unsupported_media_type", got=got, expected="Content-Type: application/json")
+    raise ProtocolError(
+        "INV-7", code="unsupported_media_type", got=got, expected="Content-Type: application/json"
+    )
 
 
 def _is_json(value: str) -> bool:
@@ -211,9 +239,7 @@ def read_invocation_response(raw: bytes, *, run_id: str, case_id: str) -> Invoca
         ProtocolError: code `target_contract_failed`: the answer is no observation of the Agent at all.
     """
     try:
-        response = validated(
-            InvocationResponse, read_json(raw, max_bytes=MAX_RESPONSE_BYTES), rule="INV-1"
-        )
+        response = validated(InvocationResponse, read_json(raw, max_bytes=MAX_RESPONSE_BYTES), rule="INV-1")
         check_binding(response, run_id=run_id, case_id=case_id, rule="INV-1")
     except ProtocolError as error:
         error.code = "target_contract_failed"
@@ -236,6 +262,15 @@ def check_binding(message: Any, *, run_id: str, case_id: str, rule: str) -> None
             raise MeaningError(
                 rule, path=f"/{member}", got="another id", expected="the id of this invocation"
             )
+
+
+def read_error(raw: bytes) -> ErrorDetail:
+    """The error in the body of a refusal.
+
+    Raises:
+        ProtocolError: the body is no error envelope.
+    """
+    return validated(ErrorEnvelope, read_json(raw, max_bytes=MAX_REQUEST_BYTES), rule="INV-10").error
 
 
 def read_health(raw: bytes) -> Health:

@@ -9,7 +9,7 @@ The one leniency is JSON's own, an integer may be written `1.0` or `1e0`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Final, TypeVar
 
@@ -129,7 +129,9 @@ class _NotNull:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self._refuse, handler(source))
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         shape = handler(schema)
         choices = [choice for choice in shape.get("anyOf", ()) if choice != {"type": "null"}]
         return choices[0] if len(choices) == 1 else shape
@@ -157,9 +159,7 @@ class Ratio(Strict):
         return cls(numerator=numerator, denominator=denominator, value=numerator / denominator)
 
 
-def validated(
-    model: type[ModelT], value: Any, *, rule: str | None = None, code: str | None = None
-) -> ModelT:
+def validated(model: type[ModelT], value: Any, *, rule: str | None = None, code: str | None = None) -> ModelT:
     """`value`, as read by `read_json`, as a `model`.
 
     Args:
@@ -257,14 +257,19 @@ def _schema_error(error: ErrorDetails, document: Any, rule: str | None, code: st
     )
 
 
+def _places(value: Any) -> Container[object]:
+    """The indexes of an array, or the member names of an object."""
+    if isinstance(value, Mapping):
+        return value
+    return range(len(value)) if isinstance(value, list | tuple) else ()
+
+
 def _pointer(location: Sequence[int | str], document: Any) -> str:
     """The RFC 6901 pointer of a pydantic location, without the union tags that pydantic puts between."""
     parts: list[str] = []
     current = document
     for position, part in enumerate(location):
-        if isinstance(part, int) and isinstance(current, Sequence) and part < len(current):
-            current = current[part]
-        elif isinstance(current, Mapping) and part in current:
+        if part in _places(current):
             current = current[part]
         elif position < len(location) - 1:
             continue

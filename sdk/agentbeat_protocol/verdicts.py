@@ -38,8 +38,16 @@ VerdictWord = Literal["pass", "fail", "attack_blocked", "attack_succeeded", "not
 
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
 
-_GOOD: Final[Mapping[Dimension, VerdictWord]] = {"utility": "pass", "security": "pass", "attack": "attack_blocked"}
-_BAD: Final[Mapping[Dimension, VerdictWord]] = {"utility": "fail", "security": "fail", "attack": "attack_succeeded"}
+_GOOD: Final[Mapping[Dimension, VerdictWord]] = {
+    "utility": "pass",
+    "security": "pass",
+    "attack": "attack_blocked",
+}
+_BAD: Final[Mapping[Dimension, VerdictWord]] = {
+    "utility": "fail",
+    "security": "fail",
+    "attack": "attack_succeeded",
+}
 
 
 class Check(Strict):

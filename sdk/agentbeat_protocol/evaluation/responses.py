@@ -30,8 +30,8 @@ from agentbeat_protocol.verdicts import Check, Verdicts
 __all__ = [
     "METRICS",
     "TIER_CHANNELS",
-    "ChannelState",
     "Cascade",
+    "ChannelState",
     "Component",
     "EvalRun",
     "EvalRunResponse",
@@ -47,7 +47,6 @@ __all__ = [
     "MetricVerdict",
     "Metrics",
     "Negotiation",
-    "Observation",
     "PhaseTiming",
     "PreflightResponse",
     "RuleOutcome",
@@ -112,7 +111,9 @@ class ChannelState(Strict):
 class KeptDocument(Strict):
     """A document that was received: kept for the reader, whether or not it was accepted."""
 
-    kind: Literal["invocation_response", "target_evidence", "state_verify", "snapshot_before", "snapshot_after"]
+    kind: Literal[
+        "invocation_response", "target_evidence", "state_verify", "snapshot_before", "snapshot_after"
+    ]
     digest: Digest
     size_bytes: Count
     accepted: bool
@@ -278,7 +279,9 @@ class Evaluation(Strict):
 class PhaseTiming(Strict):
     """How long one phase took."""
 
-    phase: Literal["reset", "snapshot_before", "invoke", "snapshot_after", "evidence", "verify", "release", "judge"]
+    phase: Literal[
+        "reset", "snapshot_before", "invoke", "snapshot_after", "evidence", "verify", "release", "judge"
+    ]
     started_at: At
     duration_ns: Count
     outcome: Literal["ok", "failed"]
