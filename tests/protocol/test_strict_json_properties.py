@@ -1,4 +1,4 @@
-"""`read_json` over generated documents, sound and damaged: `json.loads` is the oracle for what both accept."""
+"""`read_json` over generated documents, sound and damaged; `json.loads` says what both should read."""
 
 from __future__ import annotations
 
