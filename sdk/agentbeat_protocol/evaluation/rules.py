@@ -2,7 +2,8 @@
 
 Rules are ours, so strict. A rule is one matcher over one channel; `passes_when` says whether the rule passes
 when the matcher finds its pattern (`matched`, the default) or when it does not (`not_matched`). The matchers
-named for an absence (`not_contains`, `tool_not_called`) match when the thing is absent.
+named for an absence (`not_contains`, `tool_not_called`) match when the thing is absent. What a rule makes of a
+run is decided in `matching`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ = [
 RuleDimension = Literal["utility", "security", "asr"]
 
 Phrase = Annotated[str, StringConstraints(min_length=1, max_length=32_768)]
-#: A regular expression of Python's `re`, searched for anywhere in the text.
+#: A regular expression, searched for anywhere in the text in linear time: no look-around, no back-references.
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=4_096)]
 #: A singular JSONPath query (RFC 9535, section 2.3.5.1): names and indexes only, such as `$.order['id']`.
 Path = Annotated[str, StringConstraints(min_length=1, max_length=1_024)]
