@@ -20,9 +20,11 @@ They are looked for in the order of the steps in `resolve_evidence_ref`.
 >>> registered = "https://gw.example/tenants/a/v1/agent/invocations"
 >>> resolve_evidence_ref(registered, "/v1/evidence/run-7", run_id="run-7")
 'https://gw.example/tenants/a/v1/evidence/run-7'
->>> resolve_evidence_ref(registered, "//evil.example/v1/evidence/run-7", run_id="run-7")
-Traceback (most recent call last):
-...EvidenceRefError: O-ORIGIN at /evidence_ref: got https://evil.example, expected https://gw.example
+>>> try:
+...     resolve_evidence_ref(registered, "//evil.example/v1/evidence/run-7", run_id="run-7")
+... except EvidenceRefError as error:
+...     error.rule, error.got, error.expected
+('O-ORIGIN', 'https://evil.example', 'https://gw.example')
 """
 
 from __future__ import annotations
