@@ -74,6 +74,11 @@ class Redactor:
     def __repr__(self) -> str:
         return f"<Redactor of {len(self._literals)} spellings>"
 
+    @property
+    def reach(self) -> int:
+        """How many code points past a cut are looked at, for a secret that begins before it."""
+        return self._reach
+
     def including(self, secrets: Iterable[str]) -> Redactor:
         """A redactor that also takes out these."""
         more = Redactor(secrets)
@@ -83,6 +88,10 @@ class Redactor:
     def is_secret_name(self, name: str, *, number: bool = False) -> bool:
         """Whether the value of a member called `name` is to be redacted, whatever it is."""
         return is_secret_name(name, number=number)
+
+    def hides_number(self, digits: str) -> bool:
+        """Whether one of the secrets is spelt by a number's digits."""
+        return any(literal in digits for literal in self._literals)
 
     def clean(self, text: str, limit: int) -> Cleaned:
         """The first `limit` code points of `text`, redacted, and at most `limit` long."""
