@@ -1,8 +1,8 @@
 """Singular JSONPath queries: one place in a JSON value (RFC 9535, section 2.3.5.1).
 
-A singular query is `$` and any number of names (`.name`, `['any name']`) and indexes (`[0]`, `[-1]` from
-the end). It finds one value or none; there are no wildcards, slices, filters or descendants. Whether something
-was found is told apart from what was found: null is a value.
+A singular query is `$` and any number of names (`.name`, `['any name']`) and indexes (`[0]`, `[-1]` from the
+end). It finds one value or none; there are no wildcards, slices, filters or descendants. Null is a value:
+whether something was found is told apart from what was found.
 
 >>> value = {"order": {"items": [{"sku": "A-1"}, {"sku": None}]}}
 >>> find("$.order.items[-1]['sku']", value) is None

@@ -147,6 +147,8 @@ class RuleOutcome(Strict):
     weight: Annotated[Integer, Field(gt=0)]
     passed: bool | None
     reason: str | None = None
+    #: False: the dimension does not apply to the case, so the rule counts in nothing.
+    applicable: bool = True
 
 
 class JudgeScores(Strict):

@@ -2,8 +2,8 @@
 
 Rules are ours, so strict. A rule is one matcher over one channel; `passes_when` says whether the rule passes
 when the matcher finds its pattern (`matched`, the default) or when it does not (`not_matched`). The matchers
-named for an absence (`not_contains`, `tool_not_called`) match when the thing is absent. What a rule makes of a
-run is decided in `matching`.
+named for an absence (`not_contains`, `tool_not_called`) match when the thing is absent. What a run makes of a
+rule is decided in `matching`.
 """
 
 from __future__ import annotations
