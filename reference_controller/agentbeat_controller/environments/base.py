@@ -27,7 +27,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
 
-from agentbeat_protocol import DIMENSIONS, BindingMode, Dimension, digest
+from agentbeat_protocol import DIMENSIONS, digest
+from agentbeat_protocol.state_receipts import BindingMode
+from agentbeat_protocol.verdicts import Dimension
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -103,8 +105,8 @@ class Profile:
                 "binding_modes": list(self.binding_modes),
                 "surfaces": list(self.surfaces),
                 "dimensions": list(self.dimensions),
-                "not_applicable": [d for d in DIMENSIONS if d in self.not_applicable],
-                "not_observed": dict(self.not_observed),
+                "not_applicable": {str(name): why for name, why in self.not_applicable.items()},
+                "not_observed": {str(name): why for name, why in self.not_observed.items()},
                 "content": dict(self.content),
             }
         )
@@ -150,6 +152,7 @@ class Environment(Protocol):
         """The whole state, one instant: every record and the ordered log of business calls (CTL-4, CTL-8).
 
         Right after `reset` it depends on profile and injection alone, never on `environment_id` or a clock.
+        The caller holds the lock that `BusinessDoor.enter` takes, so no business call runs meanwhile.
 
         Raises:
             LookupError: no such environment.

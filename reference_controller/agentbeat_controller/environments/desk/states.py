@@ -1,0 +1,88 @@
+"""The desk's whole state: written in one go, read in one go, as plain JSON.
+
+    {"schema_version": "support-desk-state-v1", "profile_id": …, "opened_at": …,
+     "records": {"customers": {"CUS-1": {…}}, "orders": {…}, …}, "calls": […]}
+
+Nothing of the environment stands outside it: every column of every table is in `records`, and a test holds
+the tables to that. Neither the environment's id nor the time of day is in it, so two resets of one profile
+have equal states (CTL-3) and equal calls end in equal states.
+
+The queries are plain: rows are ordered and compared in Python, because databases sort text differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, delete, insert, select
+
+from agentbeat_controller.environments import calls
+
+from .tables import RECORD_TABLES, environments, metadata
+
+__all__ = ["STATE_VERSION", "Records", "create_tables", "drop", "read_state", "write_state"]
+
+STATE_VERSION: Final = "support-desk-state-v1"
+
+#: Table name to row id to the row's columns.
+Records = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the desk's tables and the log's where they are missing."""
+    metadata.create_all(connection)
+    calls.create_tables(connection)
+
+
+def write_state(
+    connection: Connection, environment_id: str, *, profile_id: str, opened_at: str, records: Records
+) -> None:
+    """Replace all that the environment holds by these records and an empty log."""
+    drop(connection, environment_id)
+    connection.execute(
+        insert(environments).values(environment_id=environment_id, profile_id=profile_id, opened_at=opened_at)
+    )
+    for name, table in RECORD_TABLES.items():
+        rows = [
+            {"environment_id": environment_id, "id": row_id, **row}
+            for row_id, row in records.get(name, {}).items()
+        ]
+        if rows:
+            connection.execute(insert(table), rows)
+
+
+def read_state(connection: Connection, environment_id: str) -> dict[str, Any]:
+    """Every record and the log.
+
+    Raises:
+        LookupError: no such environment.
+    """
+    row = connection.execute(
+        select(environments).where(environments.c.environment_id == environment_id)
+    ).one_or_none()
+    if row is None:
+        raise LookupError("no such environment")
+    return {
+        "schema_version": STATE_VERSION,
+        "profile_id": row.profile_id,
+        "opened_at": row.opened_at,
+        "records": {name: _rows(connection, environment_id, table) for name, table in RECORD_TABLES.items()},
+        "calls": calls.read(connection, environment_id),
+    }
+
+
+def drop(connection: Connection, environment_id: str) -> None:
+    """Delete everything that the environment holds."""
+    for table in reversed(list(RECORD_TABLES.values())):
+        connection.execute(delete(table).where(table.c.environment_id == environment_id))
+    connection.execute(delete(environments).where(environments.c.environment_id == environment_id))
+    calls.drop(connection, environment_id)
+
+
+def _rows(connection: Connection, environment_id: str, table: Table) -> dict[str, dict[str, Any]]:
+    found = connection.execute(select(table).where(table.c.environment_id == environment_id)).mappings()
+    return {
+        row["id"]: {name: value for name, value in row.items() if name not in ("environment_id", "id")}
+        for row in sorted(found, key=lambda row: str(row["id"]))
+    }

@@ -1,0 +1,93 @@
+"""From an HTTP request to an operation's arguments, or to the refusal that reading them ends in.
+
+    GET    the path's placeholders and the query, each name once
+    others the path's placeholders and a JSON object, read strictly (INV-8)
+
+A placeholder that is no id of a record is 404 `not_found`: no such record exists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel
+from starlette.requests import ClientDisconnect, Request
+
+from agentbeat_protocol import ProtocolError, read_json
+from agentbeat_protocol.models import validated
+
+from .operations import Operation, Refusal
+
+__all__ = ["BusinessLimits", "read_arguments"]
+
+_RECORD_ID: Final = re.compile(r"[A-Z]{3}-[0-9]{1,9}")
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BusinessLimits:
+    """Bounds of one business request."""
+
+    body_bytes: int = 64 * 1024
+    #: From the first look at the body to its end.
+    body_seconds: float = 10.0
+    #: Levels of arrays and objects.
+    body_depth: int = 16
+
+
+async def read_arguments(
+    request: Request, operation: Operation, limits: BusinessLimits
+) -> BaseModel | Refusal:
+    """The valid arguments of a request, or the refusal that goes to the log and to the client."""
+    try:
+        given = dict(_placeholders(request.path_params))
+        rest = _query(request) if operation.method == "GET" else _object(await _body(request, limits), limits)
+        if twice := given.keys() & rest.keys():
+            return Refusal("invalid_request", f"expected {sorted(twice)[0]} in the path only")
+        return validated(operation.arguments, given | rest, code="invalid_request")
+    except ProtocolError as error:
+        return Refusal(error.code, error.envelope()["error"]["message"])
+    except Refusal as refusal:
+        return refusal
+
+
+def _placeholders(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not all(_RECORD_ID.fullmatch(str(value)) for value in values.values()):
+        raise Refusal("not_found", "no such record")
+    return values
+
+
+def _query(request: Request) -> dict[str, Any]:
+    pairs = request.query_params.multi_items()
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise Refusal("invalid_request", "expected each name of the query once")
+    return values
+
+
+def _object(raw: bytes, limits: BusinessLimits) -> dict[str, Any]:
+    value = read_json(raw, max_bytes=limits.body_bytes, max_depth=limits.body_depth)
+    if not isinstance(value, dict):
+        raise Refusal("invalid_request", "expected a JSON object")
+    return value
+
+
+async def _body(request: Request, limits: BusinessLimits) -> bytes:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        raise Refusal("unsupported_media_type", f"expected {_JSON}")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limits.body_bytes:
+                    raise Refusal("request_too_large", f"expected at most {limits.body_bytes} bytes")
+    except TimeoutError:
+        raise Refusal("request_timeout", "the body did not arrive in time") from None
+    except ClientDisconnect:
+        raise Refusal("invalid_request", "the body did not arrive") from None
+    return bytes(body)
