@@ -103,7 +103,8 @@ class Limits:
     run_timeout: float = 300.0
     #: seconds that a cancelled Agent gets to wind up before its evidence is closed
     cancel_timeout: float = 1.0
-    #: seconds from a connection's start, or a later request's first byte, to the end of the head; then 408
+    #: seconds from a request's first byte to the end of its head; then 408. A new connection on which
+    #: nothing is asked for so long is closed
     head_timeout: float = 10.0
     #: seconds from the end of the head to the end of the body; then 408
     body_timeout: float = 30.0
