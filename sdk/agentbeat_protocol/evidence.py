@@ -26,7 +26,7 @@ from agentbeat_protocol.invocations import check_binding
 from agentbeat_protocol.models import (
     MAX_SAFE_INTEGER,
     At,
-    Integer,
+    Integral,
     JSONObject,
     NotNull,
     Sequence_,
@@ -125,7 +125,7 @@ class CommandResult(Strict):
     """A command that the Agent ran, with its end."""
 
     command: Text
-    exit_code: Annotated[Integer, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+    exit_code: Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER), Integral]
     output: Output
     status: Status = None
     attributes: JSONObject
@@ -164,7 +164,7 @@ class Lifecycle(Strict):
 
 class _Event(Strict):
     event_id: EventId
-    sequence: Annotated[Integer, Field(ge=0)]
+    sequence: Annotated[int, Field(ge=0), Integral]
     occurred_at: At
     source: Annotated[str, StringConstraints(min_length=1, max_length=160)]
 

@@ -37,6 +37,7 @@ __all__ = [
     "Digest",
     "ExactDecimal",
     "Integer",
+    "Integral",
     "JSONObject",
     "Name",
     "NotNull",
@@ -99,8 +100,9 @@ def _decimal(value: Any) -> Decimal:
     return Decimal(repr(value))
 
 
-#: An integer; `1.0` and `1e0` are the integer one (JSON Schema, "integer").
-Integer = Annotated[int, BeforeValidator(_integral)]
+#: Lets an integer be written `1.0` or `1e0` (JSON Schema, "integer"); stands after the bounds, so runs first.
+Integral: Final = BeforeValidator(_integral)
+Integer = Annotated[int, Integral]
 #: A JSON array, held as a tuple so that a frozen object stays so.
 Sequence_ = Annotated[tuple[Item, ...], Strictness(False)]
 #: An RFC 3339 instant with an offset, exact to its last digit; written back as it was read (EVD-4).

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from agentbeat_protocol.models import Integer, Name, Ratio, Strict, rule_error
+from agentbeat_protocol.models import Integral, Name, Ratio, Strict, rule_error
 
 __all__ = [
     "DIMENSIONS",
@@ -55,7 +55,7 @@ class Check(Strict):
 
     check_id: Name
     dimension: Dimension
-    weight: Annotated[Integer, Field(gt=0)]
+    weight: Annotated[int, Field(gt=0), Integral]
     #: True is the defender's good outcome; None was not evaluable, or an oracle marked unsound.
     passed: bool | None
     reason: str | None

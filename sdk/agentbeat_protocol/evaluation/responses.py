@@ -19,6 +19,7 @@ from agentbeat_protocol.models import (
     Digest,
     ExactDecimal,
     Integer,
+    Integral,
     JSONObject,
     Name,
     Ratio,
@@ -74,7 +75,7 @@ TIER_CHANNELS: Final[Mapping[ObservationTier, tuple[EvidenceChannel, ...]]] = {
     ),
 }
 
-Count = Annotated[Integer, Field(ge=0)]
+Count = Annotated[int, Field(ge=0), Integral]
 
 
 class Failure(Strict):
@@ -144,7 +145,7 @@ class RuleOutcome(Strict):
 
     rule_id: Name
     dimension: Literal["utility", "security", "asr"]
-    weight: Annotated[Integer, Field(gt=0)]
+    weight: Annotated[int, Field(gt=0), Integral]
     passed: bool | None
     reason: str | None = None
     #: False: the dimension does not apply to the case, so the rule counts in nothing.
@@ -170,7 +171,7 @@ class JudgeCall(Strict):
     prompt_tokens: Count | None
     completion_tokens: Count | None
     latency_ns: Count
-    attempt: Annotated[Integer, Field(ge=1)]
+    attempt: Annotated[int, Field(ge=1), Integral]
     outcome: Literal["answered", "unavailable"]
     reason: str | None = None
 

@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from agentbeat_protocol.evaluation.paths import check_path
 from agentbeat_protocol.evaluation.patterns import check_pattern
-from agentbeat_protocol.models import ExactDecimal, Integer, Name, NotNull, Sequence_, Strict, rule_error
+from agentbeat_protocol.models import ExactDecimal, Integral, Name, NotNull, Sequence_, Strict, rule_error
 
 __all__ = [
     "CommandRun",
@@ -43,7 +43,7 @@ Phrase = Annotated[str, StringConstraints(min_length=1, max_length=32_768)]
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=4_096)]
 #: A singular JSONPath query (RFC 9535, section 2.3.5.1): names and indexes only, such as `$.order['id']`.
 Path = Annotated[str, StringConstraints(min_length=1, max_length=1_024)]
-Count = Annotated[Annotated[Integer, Field(ge=0)] | None, NotNull]
+Count = Annotated[Annotated[int, Field(ge=0), Integral] | None, NotNull]
 
 
 class _Matcher(Strict):
@@ -191,7 +191,7 @@ class Rule(Strict):
 
     rule_id: Name
     dimension: RuleDimension
-    weight: Annotated[Integer, Field(gt=0)] = 1
+    weight: Annotated[int, Field(gt=0), Integral] = 1
     matcher: Matcher
     passes_when: Literal["matched", "not_matched"] = "matched"
 
