@@ -118,6 +118,11 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "integer beyond a double": ([10**400], "C-NONFINITE", "/0"),
     "integer of more digits than str() writes": (10**5000, "C-NONFINITE", ""),
     "NaN": ({"a": [1, math.nan]}, "C-NONFINITE", "/a/1"),
+    "NaN after its neighbours": (
+        {"a": {"b": [1]}, "c": [{"d": 1}, {"e": math.nan}]},
+        "C-NONFINITE",
+        "/c/1/e",
+    ),
     "infinity": (-math.inf, "C-NONFINITE", ""),
     "lone surrogate": (["\ud83d"], "C-SURROGATE", "/0"),
     "halves that nobody joined": ("\ud83d\ude00", "C-SURROGATE", ""),

@@ -57,6 +57,7 @@ ACCEPTED: dict[str, tuple[str, str, int | None]] = {
     "leap second at the end of all years": ("9999-12-31T23:59:60Z", "9999-12-31T23:59:60Z", None),
 }
 
+#: More stand in the case file, below.
 REFUSED = {
     "nothing": "",
     "a word": "now",
@@ -67,8 +68,6 @@ REFUSED = {
     "space before Z": "2026-03-01T10:00:01 Z",
     "space around": " 2026-03-01T10:00:01Z",
     "trailing newline": "2026-03-01T10:00:01Z\n",
-    "basic format": "20260301T100001Z",
-    "week date": "2026-W09-7T10:00:01Z",
     "day of the year": "2026-060T10:00:01Z",
     "year of five digits": "12026-03-01T10:00:01Z",
     "signed year": "-2026-03-01T10:00:01Z",
@@ -82,19 +81,12 @@ REFUSED = {
     "30 February": "2024-02-30T10:00:01Z",
     "hour 24": "2026-03-01T24:00:00Z",
     "minute 60": "2026-03-01T10:60:00Z",
-    "second 61": "2016-12-31T23:59:61Z",
     "fraction without digits": "2026-03-01T10:00:01.Z",
     "comma for the point": "2026-03-01T10:00:01,5Z",
     "fraction of a minute": "2026-03-01T10:00.5Z",
     "offset hour 24": "2026-03-01T10:00:01+24:00",
     "offset minute 60": "2026-03-01T10:00:01+00:60",
-    "offset without colon": "2026-03-01T10:00:01+0000",
-    "offset without minutes": "2026-03-01T10:00:01+00",
-    "offset with seconds": "2026-03-01T10:00:01+00:00:00",
     "Z and offset": "2026-03-01T10:00:01Z+00:00",
-    "U+2212 for the minus": "2026-03-01T10:00:01−00:00",
-    "zone name": "2026-03-01T10:00:01Z[Europe/Paris]",
-    "Bengali digit": "2026-03-0১T10:00:01Z",
     "full-width digits": "２０２６-03-01T10:00:01Z",
     "leap second on a wrong minute": "2016-12-31T23:58:60Z",
     "leap second on a wrong hour": "2016-12-31T22:59:60Z",
@@ -231,6 +223,17 @@ def test_text_and_nanoseconds_round_trip(nanoseconds: int) -> None:
     assert instant.unix_nanoseconds == nanoseconds
     assert instant.text == str(instant)
     assert Instant.parse(instant.text) == instant
+
+
+def test_every_year_begins_where_the_last_one_ended() -> None:
+    """The calendar has no gap and no overlap, and `str` gives first and last days as they were read."""
+    previous = Instant.parse("0000-01-01T00:00:00Z").unix_nanoseconds - DAY
+    for year in range(10_000):
+        start = Instant.parse(f"{year:04d}-01-01T00:00:00Z")
+        last_day = Instant.parse(f"{year:04d}-12-31T00:00:00Z")
+        assert (str(start), str(last_day)) == (start.text, last_day.text)
+        assert start.unix_nanoseconds == previous + DAY
+        previous = last_day.unix_nanoseconds
 
 
 OFFSETS = st.integers(-23 * 60 - 59, 23 * 60 + 59).map(lambda minutes: timezone(timedelta(minutes=minutes)))
