@@ -146,7 +146,9 @@ def _connect(path: Path, busy_timeout: float) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
-    """Check that the file is ours and of this layout, or make it so when it is empty."""
+    """Make the file a store of this layout; one that is anything else is refused unchanged."""
+    with _transaction(connection, "BEGIN"):
+        _is_ours(connection, path)
     connection.execute("PRAGMA synchronous = FULL")
     while True:
         try:
@@ -157,21 +159,37 @@ def _prepare(connection: sqlite3.Connection, path: Path, deadline: float) -> Non
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        marks = tuple(
-            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if marks == (0, 0) and tables == 0:
+    with _transaction(connection, "BEGIN IMMEDIATE"):
+        if not _is_ours(connection, path):
             connection.execute(_TABLE)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {_LAYOUT}")
-        elif marks != (_APPLICATION_ID, _LAYOUT):
-            raise StoreError(
-                f"{path}: got another program's database or another version's, expected a run store"
-            )
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """One view of the file for several statements, kept as a whole or not at all."""
+    connection.execute(begin)
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
+
+
+def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a store already; False when it is empty.
+
+    Raises:
+        StoreError: it is something else.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if (application, layout, tables) == (0, 0, 0):
+        return False
+    if (application, layout) != (_APPLICATION_ID, _LAYOUT):
+        raise StoreError(f"{path}: got another program's database or another version's, expected a run store")
+    return True
