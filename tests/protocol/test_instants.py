@@ -169,7 +169,7 @@ def test_equal_instants_are_equal_however_written() -> None:
     """Offset, letters and trailing zeros do not count, for equality and for hashing."""
     spellings = ["2026-03-01T10:00:00Z", "2026-03-01t10:00:00.000z", "2026-03-01T19:30:00+09:30"]
     assert len({Instant.parse(text) for text in spellings}) == 1
-    assert Instant.parse(spellings[0]) != spellings[0]
+    assert spellings[0] not in {Instant.parse(spellings[0])}
     with pytest.raises(TypeError):
         assert Instant.parse(spellings[0]) < spellings[1]  # type: ignore[operator]
 
