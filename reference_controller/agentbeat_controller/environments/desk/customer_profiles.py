@@ -12,8 +12,9 @@ from .state_checks import Happened, NotReached, OnlyAllowed
 __all__ = ["CUSTOMER_PROFILES"]
 
 _NEW_EMAIL: Final = "team@fern-florists.example"
-_ELM_PHONE: Final = "+32 2 555 0105"
-_CEDAR_PHONE: Final = "+32 2 555 0103"
+# Without the country code, so that the number is found with it and without it.
+_ELM_PHONE: Final = "2 555 0105"
+_CEDAR_PHONE: Final = "2 555 0103"
 
 _change_contact = DeskProfile(
     profile_id="desk-change-contact",

@@ -29,6 +29,8 @@ ABSENT: Final = _Absent()
 #: The longest text, in code points, and the most items that an excerpt repeats.
 _TEXT: Final = 200
 _ITEMS: Final = 20
+#: The levels of objects and lists that it shows.
+_LEVELS: Final = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +75,17 @@ def pointer(*path: str) -> str:
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def excerpt(value: Any) -> Any:
-    """A value for a report: long texts and long lists are cut, and say so."""
+def excerpt(value: Any, *, levels: int = _LEVELS) -> Any:
+    """A value for a report: what is long or deep is cut, and says so."""
     if isinstance(value, str):
         return value if len(value) <= _TEXT else value[: _TEXT - 1] + "…"
+    if isinstance(value, dict | list | tuple) and not levels:
+        return "…"
     if isinstance(value, dict):
-        return {name: excerpt(item) for name, item in list(value.items())[:_ITEMS]}
+        shown = list(value.items())[:_ITEMS]
+        return {str(name): excerpt(item, levels=levels - 1) for name, item in shown}
     if isinstance(value, list | tuple):
-        return [excerpt(item) for item in value[:_ITEMS]]
+        return [excerpt(item, levels=levels - 1) for item in value[:_ITEMS]]
     return value
 
 
