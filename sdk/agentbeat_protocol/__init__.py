@@ -82,8 +82,9 @@ from agentbeat_protocol.invocations import (
     read_invocation_response,
 )
 from agentbeat_protocol.models import Ratio
+from agentbeat_protocol.origins import Origin, URLError, same_origin
 from agentbeat_protocol.overrides import check_metadata, is_runtime_override
-from agentbeat_protocol.references import resolve_evidence_ref
+from agentbeat_protocol.references import check_no_redirect, resolve_evidence_ref
 from agentbeat_protocol.state_receipts import StateReceipt, receipt_digest, signing_payload
 from agentbeat_protocol.strict_json import JSONValue, read_json
 from agentbeat_protocol.verdicts import (
@@ -126,6 +127,7 @@ __all__ = [
     "JSONError",
     "JSONValue",
     "MeaningError",
+    "Origin",
     "ProfileEntry",
     "ProtocolError",
     "Ratio",
@@ -140,6 +142,7 @@ __all__ = [
     "SnapshotReference",
     "SnapshotRequest",
     "StateReceipt",
+    "URLError",
     "Verdict",
     "Verdicts",
     "VerifyAnswer",
@@ -147,6 +150,7 @@ __all__ = [
     "canonical_json",
     "check_media_type",
     "check_metadata",
+    "check_no_redirect",
     "cut",
     "digest",
     "digest_bytes",
@@ -171,6 +175,7 @@ __all__ = [
     "read_json",
     "receipt_digest",
     "resolve_evidence_ref",
+    "same_origin",
     "signing_payload",
     "status_of",
     "task_id",

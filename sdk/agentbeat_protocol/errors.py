@@ -4,6 +4,7 @@
     ├── JSONError                 its bytes are no strict JSON (J-*)
     ├── CanonicalError            its value has no canonical form (C-*)
     ├── SchemaError               its shape is wrong (S-*, or the rule that asks for the shape)
+    │   └── URLError              a URL of our own configuration is unsound (see `origins`)
     ├── MeaningError              it contradicts itself or the run it is bound to (X-*, EVD-*, INV-*, RCP-*)
     └── EvidenceRefError           an evidence reference leads elsewhere (O-*)
 
@@ -143,7 +144,7 @@ class JSONError(ProtocolError):
 
 
 class CanonicalError(ProtocolError):
-    """The value has no RFC 8785 form: rule C-INTEXACT, C-NONFINITE, C-SURROGATE or C-TYPE."""
+    """The value has no RFC 8785 form: rule C-INTEXACT, C-NONFINITE, C-SURROGATE, C-TYPE or C-DEPTH."""
 
     default_code = "invalid_json"
 
