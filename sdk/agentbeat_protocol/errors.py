@@ -6,7 +6,7 @@
     ├── SchemaError               its shape is wrong (S-*, or the rule that asks for the shape)
     │   └── URLError              a URL of our own configuration is unsound (see `origins`)
     ├── MeaningError              it contradicts itself or the run it is bound to (X-*, EVD-*, INV-*, RCP-*)
-    └── EvidenceRefError           an evidence reference leads elsewhere (O-*)
+    └── EvidenceRefError          an evidence reference leads elsewhere (O-*)
 
 Each carries the rule that it breaks, the wire's error code, where in the document it happened, what was
 found there and what was expected. `got` is short and safe to print: a type, a length or a cut excerpt,
