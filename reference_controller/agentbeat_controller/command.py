@@ -1,0 +1,152 @@
+"""`agentbeat controller`: serve the State Controller, list its profiles.
+
+agentbeat controller serve --control-port 8801 --business-port 8802
+agentbeat controller profiles
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from agentbeat_controller.environments.base import Environment
+
+__all__ = ["EXTRA", "HELP", "configure", "run"]
+
+HELP: Final = "serve the State Controller, list its profiles"
+EXTRA: Final = "controller"
+
+#: The environments by name: the module and the class.
+_ENVIRONMENTS: Final = {"desk": ("agentbeat_controller.environments.desk", "DeskEnvironment")}
+
+_DEFAULT_HOME: Final = Path("~/.agentbeat/controller")
+_CONTROL_PORT: Final = 8801
+_BUSINESS_PORT: Final = 8802
+_LEASE_SECONDS: Final = 15 * 60
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-commands and their options."""
+    commands = parser.add_subparsers(dest="controller_command", required=True, metavar="COMMAND")
+    _configure_serve(commands.add_parser("serve", help="serve both planes until Ctrl-C"))
+    profiles = commands.add_parser("profiles", help="print the catalogue as JSON; nothing is started")
+    _add_environment(profiles)
+
+
+def _configure_serve(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    _add_environment(parser)
+    add("--host", default="127.0.0.1", help="address of both planes (default: %(default)s)")
+    add(
+        "--control-port",
+        type=_port,
+        default=_CONTROL_PORT,
+        metavar="PORT",
+        help="0: a free one (%(default)s)",
+    )
+    add(
+        "--business-port",
+        type=_port,
+        default=_BUSINESS_PORT,
+        metavar="PORT",
+        help="0: a free one (%(default)s)",
+    )
+    add(
+        "--deployment",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="a Deployment with a business secret of its own; repeatable (default: deployment-ENVIRONMENT)",
+    )
+    add("--database", metavar="URL", help="SQLAlchemy URL (default: a SQLite file in the home folder)")
+    add("--home", type=Path, default=_DEFAULT_HOME, metavar="FOLDER", help="keys and secrets (%(default)s)")
+    add("--controller-id", metavar="ID", help="fixed on first start (default: a random one)")
+    add(
+        "--lease-seconds",
+        type=_seconds,
+        default=_LEASE_SECONDS,
+        metavar="N",
+        help="until a lease expires (%(default)s)",
+    )
+    add("--unsigned", action="store_true", help="sign no receipts: usable evidence, never official")
+    add("--ready-file", type=Path, metavar="PATH", help="JSON, written when both planes answer")
+
+
+def _add_environment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--environment", choices=sorted(_ENVIRONMENTS), default="desk", help="default: %(default)s"
+    )
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**16):
+        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return int(text)
+
+
+def _seconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 366 * 24 * 60 * 60):
+        raise argparse.ArgumentTypeError("expected a number of seconds from 1 to a year's")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the sub-command that was chosen; the exit code."""
+    environment = _load(args.environment)
+    if args.controller_command == "profiles":
+        return _print_profiles(environment)
+    return _serve(args, environment)
+
+
+def _load(name: str) -> Environment:
+    module, attribute = _ENVIRONMENTS[name]
+    environment: Environment = getattr(importlib.import_module(module), attribute)()
+    return environment
+
+
+def _print_profiles(environment: Environment) -> int:
+    """The catalogue's entries, each with the task and the sample injections that fit it."""
+    from agentbeat_controller.catalogues import profile_entry
+
+    profiles = [
+        {
+            **profile_entry(profile).model_dump(mode="json"),
+            "task": profile.task,
+            "injections": dict(profile.injections),
+        }
+        for profile in environment.profiles.values()
+    ]
+    json.dump(
+        {"environment": environment.name, "profiles": profiles}, sys.stdout, indent=2, ensure_ascii=False
+    )
+    print()
+    return 0
+
+
+def _serve(args: argparse.Namespace, environment: Environment) -> int:
+    from agentbeat_controller.serving import ServeOptions, serve
+
+    logging.basicConfig(
+        level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
+    return serve(
+        ServeOptions(
+            environment=environment,
+            home=args.home,
+            deployments=tuple(args.deployment) or (f"deployment-{environment.name}",),
+            host=args.host,
+            control_port=args.control_port,
+            business_port=args.business_port,
+            controller_id=args.controller_id,
+            database=args.database,
+            lease_seconds=args.lease_seconds,
+            unsigned=args.unsigned,
+            ready_file=args.ready_file,
+        )
+    )

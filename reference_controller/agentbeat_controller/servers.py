@@ -1,0 +1,162 @@
+"""Both planes in one process: two ports, one event loop, one orderly end.
+
+The ports are bound before anything is served, so port 0 is a real number by the time it is told, and a port
+that is taken fails at once with its name. SIGINT and SIGTERM stop both planes: no new connections, the calls
+in flight are finished (up to a bound), then the process goes on. A second signal does not wait.
+
+    service = Service.bind(control=control_app, business=business_app, host="127.0.0.1")
+    await service.run(on_ready=lambda: print(service.control_url))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import uvicorn
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+__all__ = ["PortError", "Service"]
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_BACKLOG: Final = 512
+_IDLE_SECONDS: Final = 75
+
+
+class PortError(Exception):
+    """A port cannot be listened on; the message names plane, host, port and the system's reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plane:
+    name: str
+    socket: socket.socket
+    app: ASGIApp
+    lifespan: Literal["auto", "off"]
+
+    @property
+    def url(self) -> str:
+        """The origin that the plane is reached at."""
+        host, port = self.socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Service:
+    """The two planes of one Controller, bound to their ports.
+
+    Args:
+        drain_seconds: how long calls in flight may take when the service stops.
+    """
+
+    def __init__(self, control: _Plane, business: _Plane, *, drain_seconds: int) -> None:
+        self._planes = (control, business)
+        self._servers = tuple(_Server(_config(plane, drain_seconds)) for plane in self._planes)
+        self.control_url = control.url
+        self.business_url = business.url
+
+    @classmethod
+    def bind(
+        cls,
+        *,
+        control: ASGIApp,
+        business: ASGIApp,
+        host: str = "127.0.0.1",
+        control_port: int = 0,
+        business_port: int = 0,
+        drain_seconds: int = 10,
+    ) -> Service:
+        """Listen on both ports; port 0 takes a free one.
+
+        Raises:
+            PortError: one of them cannot be listened on; the other is given back.
+        """
+        control_socket = _listen("control plane", host, control_port)
+        try:
+            business_socket = _listen("business plane", host, business_port)
+        except PortError:
+            control_socket.close()
+            raise
+        return cls(
+            _Plane(name="control plane", socket=control_socket, app=control, lifespan="off"),
+            _Plane(name="business plane", socket=business_socket, app=business, lifespan="auto"),
+            drain_seconds=drain_seconds,
+        )
+
+    async def run(self, *, on_ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until a signal or `stop`; returns when both planes have ended.
+
+        Args:
+            on_ready: called once, when both planes answer.
+        """
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self.stop)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for plane, server in zip(self._planes, self._servers, strict=True):
+                    group.create_task(server.serve(sockets=[plane.socket]))
+                for server in self._servers:
+                    await server.up.wait()
+                if all(server.started for server in self._servers):
+                    on_ready()
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def stop(self) -> None:
+        """Stop both planes; the second time without waiting for the calls in flight."""
+        for server in self._servers:
+            server.force_exit = server.should_exit
+            server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to the service and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve without taking the process's signals: there are two of us."""
+        try:
+            await self._serve(sockets)
+        finally:
+            self.up.set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as usual, then say so."""
+        await super().startup(sockets=sockets)
+        self.up.set()
+
+
+def _config(plane: _Plane, drain_seconds: int) -> uvicorn.Config:
+    return uvicorn.Config(
+        plane.app,
+        http="httptools",
+        loop="asyncio",
+        ws="none",
+        lifespan=plane.lifespan,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=drain_seconds,
+    )
+
+
+def _listen(name: str, host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise PortError(f"{name}: cannot listen on {host} port {port}: {error.strerror or error}") from None
+    listening.setblocking(False)
+    return listening

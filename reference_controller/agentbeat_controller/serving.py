@@ -1,0 +1,205 @@
+"""`agentbeat controller serve`: from options to two listening planes, and what is told about them.
+
+Where things are goes to standard error, and to a file for programs (`--ready-file`). A secret goes to neither:
+only the path of the file that holds it does. What the process writes is for its owner only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.engine import make_url
+
+from agentbeat_controller.control_app import ControlApp
+from agentbeat_controller.control_plane import ControlPlane, SetupError
+from agentbeat_controller.databases import open_engine
+from agentbeat_controller.door import Door
+from agentbeat_controller.environments.base import Environment
+from agentbeat_controller.front import guarded
+from agentbeat_controller.keys import KeyFolder, KeyFolderError
+from agentbeat_controller.limits import ControllerLimits
+from agentbeat_controller.receipts import ReceiptSigner
+from agentbeat_controller.servers import PortError, Service
+from agentbeat_controller.transactions import Transactions
+from agentbeat_protocol import ProtocolError
+
+__all__ = ["READY_SCHEMA", "ServeOptions", "serve"]
+
+READY_SCHEMA = "agentbeat-controller-ready-v1"
+
+_LONGEST_NAME = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """What `serve` is asked for.
+
+    Args:
+        home: the folder of keys, secrets and, unless `database` says otherwise, the database.
+        controller_id: None: the folder's own, made up on first start.
+        database: a database URL; None: a SQLite file in `home`.
+        unsigned: sign no receipts.
+        ready_file: written when both planes answer, removed when they end.
+    """
+
+    environment: Environment
+    home: Path
+    deployments: tuple[str, ...]
+    host: str
+    control_port: int
+    business_port: int
+    controller_id: str | None
+    database: str | None
+    lease_seconds: int
+    unsigned: bool
+    ready_file: Path | None
+
+
+def serve(options: ServeOptions) -> int:
+    """Serve both planes until a signal; the exit code: 0, or 2 with a message where it could not start."""
+    umask = os.umask(0o077)
+    try:
+        _serve(options)
+    except (KeyFolderError, PortError, SetupError, ProtocolError, ValueError, OSError) as error:
+        print(f"agentbeat controller: {_reason(error)}", file=sys.stderr)
+        return 2
+    finally:
+        os.umask(umask)
+    return 0
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ProtocolError):
+        return f"expected {error.expected}"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'the system'}: {error.strerror}"
+    return str(error)
+
+
+def _serve(options: ServeOptions) -> None:
+    _check_deployments(options.deployments)
+    limits = ControllerLimits(
+        lease_seconds=options.lease_seconds,
+        max_lease_seconds=max(options.lease_seconds, ControllerLimits().max_lease_seconds),
+    )
+    if options.ready_file is not None:
+        options.ready_file.unlink(missing_ok=True)
+    keys = KeyFolder.open(options.home)
+    signer = None if options.unsigned else keys.signer()
+    controller_id = keys.controller_id(options.controller_id)
+    database = make_url(options.database) if options.database else keys.default_database
+    engine = open_engine(database)
+    try:
+        plane = ControlPlane(
+            environment=options.environment,
+            transactions=Transactions(engine),
+            controller_id=controller_id,
+            deployments=options.deployments,
+            signer=signer,
+            limits=limits,
+        )
+        plane.start()
+        door = Door(plane.book, {name: keys.business_secret(name) for name in options.deployments})
+        control = ControlApp(plane, secret=_control_secret(keys, options.deployments))
+        service = Service.bind(
+            control=control,
+            business=guarded(options.environment.business_app(door), limits),
+            host=options.host,
+            control_port=options.control_port,
+            business_port=options.business_port,
+            drain_seconds=limits.drain_seconds,
+        )
+        told = _told(options, service, keys, signer, controller_id, database.render_as_string())
+        _run(service, control, told, options.ready_file)
+    finally:
+        engine.dispose()
+
+
+def _run(service: Service, control: ControlApp, told: dict[str, Any], ready_file: Path | None) -> None:
+    def on_ready() -> None:
+        if ready_file is not None:
+            _write(ready_file, json.dumps(told, indent=2) + "\n")
+        print(_for_people(told), file=sys.stderr, flush=True)
+
+    try:
+        asyncio.run(service.run(on_ready=on_ready))
+    finally:
+        control.close()
+        if ready_file is not None:
+            ready_file.unlink(missing_ok=True)
+    print("State Controller stopped", file=sys.stderr, flush=True)
+
+
+def _check_deployments(names: tuple[str, ...]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError("a Deployment is named twice")
+    for name in names:
+        if not (name.isprintable() and 0 < len(name) <= _LONGEST_NAME):
+            raise ValueError(f"a Deployment's id is 1 to {_LONGEST_NAME} printable characters")
+
+
+def _control_secret(keys: KeyFolder, deployments: tuple[str, ...]) -> str:
+    """The control secret, which is no Deployment's secret: else an Agent's tools could verify themselves."""
+    secret = keys.control_secret()
+    if any(keys.business_secret(name) == secret for name in deployments):
+        raise KeyFolderError(f"{keys.control_secret_path}: a Deployment has the same secret")
+    return secret
+
+
+def _told(
+    options: ServeOptions,
+    service: Service,
+    keys: KeyFolder,
+    signer: ReceiptSigner | None,
+    controller_id: str,
+    database: str,
+) -> dict[str, Any]:
+    """Everything a harness needs to know; `database` has its password left out."""
+    return {
+        "schema_version": READY_SCHEMA,
+        "pid": os.getpid(),
+        "controller_id": controller_id,
+        "environment": options.environment.name,
+        "profiles": len(options.environment.profiles),
+        "control": {"url": service.control_url, "secret_file": str(keys.control_secret_path)},
+        "business": {
+            "url": service.business_url,
+            "deployments": {
+                name: {"secret_file": str(keys.business_secret_path(name))} for name in options.deployments
+            },
+        },
+        "verify_key": signer.verify_key if signer else None,
+        "signing_key_id": signer.key_id if signer else None,
+        "home": str(keys.path),
+        "database": database,
+    }
+
+
+def _for_people(told: dict[str, Any]) -> str:
+    lines = [
+        f"State Controller {told['controller_id']}: {told['environment']}, {told['profiles']} profiles",
+        f"  control plane   {told['control']['url']}",
+        f"    secret in     {told['control']['secret_file']}",
+        f"  business plane  {told['business']['url']}",
+    ]
+    for name, deployment in told["business"]["deployments"].items():
+        lines += [f"    {name}", f"    secret in     {deployment['secret_file']}"]
+    if told["verify_key"] is None:
+        lines.append("  receipts        unsigned")
+    else:
+        lines += [f"  verify key      {told['verify_key']}", f"  key id          {told['signing_key_id']}"]
+    return "\n".join([*lines, f"  database        {told['database']}", "Stop with Ctrl-C."])
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole: who waits for it never reads a part."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft.write_text(text)
+    draft.replace(path)

@@ -1,0 +1,136 @@
+"""One transaction per call: all of it or nothing, and a clean refusal when the database does not answer.
+
+In one process, SQLite's writers queue here, in the order in which they came: SQLite's own waiting is by
+polling, which under load lets some callers wait for seconds. Databases with row locks need no such queue.
+
+    with transactions.begin() as connection:
+        ...
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from agentbeat_controller.databases import LOCK_WAIT_SECONDS
+from agentbeat_controller.refusals import unavailable
+from agentbeat_protocol import cut
+
+__all__ = ["Transactions"]
+
+_log = logging.getLogger("agentbeat.controller")
+
+T = TypeVar("T")
+
+#: SQLSTATEs of two transactions that met: serialisation failure, deadlock, a table made twice at once.
+_MET: Final = frozenset({"40001", "40P01", "42P07"})
+_ATTEMPTS: Final = 3
+
+
+class Transactions:
+    """Opens transactions on one engine; safe to use from several threads."""
+
+    def __init__(self, engine: Engine, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> None:
+        self._engine = engine
+        self._wait_seconds = wait_seconds
+        self._queue = _Queue() if engine.dialect.name == "sqlite" else None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that the transactions are opened on."""
+        return self._engine
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """A transaction: leaving normally commits, leaving with an exception rolls back.
+
+        Raises:
+            ProtocolError: `controller_unavailable`: the database is locked, full or gone; nothing changed.
+        """
+        try:
+            with self._open() as connection:
+                yield connection
+        except (DBAPIError, PoolTimeout) as error:
+            raise _unavailable(error) from error
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """`work` inside a transaction; begun anew when it met another one's, as two racing inserts do.
+
+        Raises:
+            ProtocolError: as `begin`.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with self._open() as connection:
+                    return work(connection)
+            except (DBAPIError, PoolTimeout) as error:
+                if attempt == _ATTEMPTS or not _met_another(error):
+                    raise _unavailable(error) from error
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    @contextmanager
+    def _open(self) -> Iterator[Connection]:
+        if self._queue is None:
+            with self._engine.begin() as connection:
+                yield connection
+            return
+        if not self._queue.enter(self._wait_seconds):
+            raise unavailable()
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        finally:
+            self._queue.leave()
+
+
+def _met_another(error: Exception) -> bool:
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return isinstance(error, IntegrityError) or state in _MET
+
+
+def _unavailable(error: Exception) -> Exception:
+    # The driver's own words only: SQLAlchemy's would repeat the statement's parameters.
+    cause = getattr(error, "orig", None) or error
+    _log.error("the database did not answer: %s: %s", type(cause).__name__, cut(str(cause), 200))
+    return unavailable()
+
+
+class _Queue:
+    """A lock that is handed over in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._waiting: deque[threading.Event] = deque()
+        self._taken = False
+
+    def enter(self, seconds: float) -> bool:
+        """Wait for one's turn; False when it did not come in time."""
+        with self._guard:
+            if not self._taken:
+                self._taken = True
+                return True
+            turn = threading.Event()
+            self._waiting.append(turn)
+        if turn.wait(seconds):
+            return True
+        with self._guard:
+            if turn.is_set():  # it was handed over while this thread woke up
+                return True
+            self._waiting.remove(turn)
+            return False
+
+    def leave(self) -> None:
+        """Hand over to the next in line."""
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._taken = False
