@@ -15,6 +15,7 @@ from pydantic import Field
 
 from agentbeat_protocol.evaluation.cases import Applicability, EvidenceChannel, ObservationTier
 from agentbeat_protocol.models import (
+    MAX_SAFE_INTEGER,
     At,
     Digest,
     ExactDecimal,
@@ -350,8 +351,14 @@ class ScoreResponse(Strict):
 
 
 def exact(value: Fraction | None) -> tuple[int, int] | None:
-    """A score's exact pair for the `*_exact` members; None stays None."""
-    return None if value is None else (value.numerator, value.denominator)
+    """A score's exact pair for the `*_exact` members; None stays None.
+
+    So does a share of integers that not every JSON reader keeps, as a judge's number of sixteen digits gives:
+    its double is all that can be published.
+    """
+    if value is None or value.denominator > MAX_SAFE_INTEGER:
+        return None
+    return value.numerator, value.denominator
 
 
 def nearest(value: Fraction | None) -> float | None:
