@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ class Desk:
     def __init__(self, folder: Path, profile_id: str = "desk-refund-full") -> None:
         self.environment = DeskEnvironment()
         self.engine = open_engine(f"sqlite:///{folder / 'desk.db'}")
+        weakref.finalize(self, self.engine.dispose)
         self.environment_id = "env-1"
         self.open_window = True
         self.unavailable = False
