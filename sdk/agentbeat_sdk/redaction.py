@@ -75,6 +75,11 @@ class Redactor:
         return f"<Redactor of {len(self._literals)} spellings>"
 
     @property
+    def longest(self) -> int:
+        """The length of the longest of the secrets, in code points; 0 without any."""
+        return max(map(len, self._literals), default=0)
+
+    @property
     def reach(self) -> int:
         """How many code points past a cut are looked at, for a secret that begins before it."""
         return self._reach
