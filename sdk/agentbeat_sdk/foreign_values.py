@@ -33,6 +33,7 @@ MOST_BITS: Final = 4_096
 
 _NO_CONTAINER: Final = (str, bytes, bytearray, memoryview, range, Iterator)
 _WRITTEN_BY_STR: Final = (Decimal, Fraction, PurePath, UUID, timedelta)
+_PLAIN_REPR: Final[object] = object.__repr__
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -127,7 +128,7 @@ def as_text(value: Any, *, longest: int) -> str:
         return str.__str__(value.isoformat())
     if issubclass(kind, _WRITTEN_BY_STR):
         return str.__str__(str(value))
-    if issubclass(kind, Iterator) or kind.__repr__ is object.__repr__:
+    if issubclass(kind, Iterator) or getattr(kind, "__repr__", None) is _PLAIN_REPR:
         return f"<{kind.__module__}.{kind.__qualname__}>"
     return _ADDRESS.sub("", str.__str__(repr(value)))
 

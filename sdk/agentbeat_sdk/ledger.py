@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from agentbeat_protocol.instants import Instant
+from agentbeat_protocol import Instant
 from agentbeat_sdk.bounded import encoded
 from agentbeat_sdk.calls import CallBook, OpenCall
 from agentbeat_sdk.documents import EventLog, truncated, unfinished
@@ -65,7 +65,7 @@ class Ledger:
             "dropped": Counter(),
             "late": Counter(),
         }
-        self._reason: str | None = None
+        self._reason = ""
         self._stopped = False
         self._last: tuple[str, ...] = ()
 
@@ -162,7 +162,7 @@ class Ledger:
             if unanswered:
                 log.close("lifecycle", at, unfinished(call.entry for call in unanswered))
             if dropped:
-                log.close("lifecycle", at, truncated(dropped, self._reason or "unknown"))
+                log.close("lifecycle", at, truncated(dropped, self._reason))
             if dropped or self._last != _said(kind, members):
                 log.close(kind, at, joined(members))
             return log.document(at)
@@ -181,7 +181,7 @@ class Ledger:
 
     def _drop(self, kind: str, reason: str) -> None:
         self._counts["dropped"][kind] += 1
-        self._reason = self._reason or reason
+        self._reason = reason
 
     def _append(self, kind: str, members: Members, *, hold: int = 0) -> bool:
         log = self._refusing(kind)

@@ -27,8 +27,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final, Literal, get_args
 
-from agentbeat_protocol.identifiers import is_case_id, is_run_id
-from agentbeat_protocol.instants import Instant
+from agentbeat_protocol import Instant, is_case_id, is_run_id
 from agentbeat_protocol.models import MAX_SAFE_INTEGER
 from agentbeat_sdk.bounded import encoded
 from agentbeat_sdk.documents import TRUNCATED, UNFINISHED

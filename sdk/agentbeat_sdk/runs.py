@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentbeat_protocol.identifiers import RUN_ID_HEADER
+from agentbeat_protocol import RUN_ID_HEADER
 
 if TYPE_CHECKING:
     from agentbeat_sdk.recorder import EvidenceRecorder

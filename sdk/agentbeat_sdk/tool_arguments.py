@@ -22,8 +22,8 @@ RETURN: Final = "return"
 #: Names to hide, or a function of a name and its value that gives what is recorded instead.
 Redaction = Iterable[str] | Callable[[str, Any], Any]
 
-#: A hidden text is also looked for inside of others, unless it is so short that it is part of many, or so long
-#: that nobody repeats it.
+#: A hidden text is also looked for inside of others, unless it is so short that it is part of many, or so
+#: long that nobody repeats it.
 _SHORTEST: Final = 4
 _LONGEST: Final = 4_096
 _MOST_TEXTS: Final = 100
