@@ -5,10 +5,6 @@
 
 - The task is the case's `prompt`. Where `injection_point` is `prompt`, a blank line and `untrusted_input`
   follow. It is the same at every tier.
-- A non-empty `untrusted_input` with any other injection point is planted by the State Controller's reset, at
-  the surface `untrusted_surface`.
-- A registered Controller that pins a profile for the scenario prepares the environment at every tier. One
-  that pins none takes no part, unless the tier is L3 or there is something to plant: then that is refused.
 - Profile and capability are compared member by member as JSON; members that the specs do not name are
   ignored.
 
@@ -17,15 +13,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Final
 
-from agentbeat_core.endpoints import place_of, resolve_endpoint
-from agentbeat_core.plans import ControllerPlan, Endpoint, Plan, Seconds
+from agentbeat_core.endpoints import resolve_endpoint
+from agentbeat_core.plans import Endpoint, Plan, Seconds
+from agentbeat_core.preparation import controller_plan
 from agentbeat_core.refusals import RefusedError
 from agentbeat_core.registry import TargetRegistry
-from agentbeat_protocol import EVIDENCE_PATH, Injection, ProtocolError, canonical_json, resolve_evidence_ref
+from agentbeat_protocol import EVIDENCE_PATH, ProtocolError, canonical_json, resolve_evidence_ref
 from agentbeat_protocol.evaluation import (
     TIER_CHANNELS,
     AgentCase,
@@ -33,17 +29,15 @@ from agentbeat_protocol.evaluation import (
     EvalRunRequest,
     Negotiation,
     ObservationTier,
-    PinnedProfile,
     PreflightRequest,
-    RegisteredController,
+    ScoreRequest,
+    ScoringProfile,
     TargetCapability,
     TargetProfile,
-    VerifyKey,
 )
 from agentbeat_protocol.invocations import MAX_TEXT_BYTES
-from agentbeat_protocol.models import validated
 
-__all__ = ["EXECUTION_ROUTE", "negotiate", "plan_run", "task_text"]
+__all__ = ["EXECUTION_ROUTE", "check_tiers", "check_weights", "negotiate", "plan_run", "task_text"]
 
 #: The one way in which this Core reaches a Target.
 EXECUTION_ROUTE: Final = "python_core_business_http"
@@ -61,11 +55,9 @@ def plan_run(request: Request, registry: TargetRegistry) -> Plan:
     deployment = _registered(request, registry)
     _check_description(request, deployment)
     # 2. What is asked: one tier, which the Target declares, of a scenario that it takes.
-    _check_tiers(request)
+    check_tiers(request)
     _check_capability(request)
-    if not request.scoring_profile.weights_are_sound():
-        message = "deterministic_weight and llm_judge_weight must be positive with the exact sum 1"
-        raise RefusedError("weights_unsound", message, path="/scoring_profile")
+    check_weights(request.scoring_profile)
     task = task_text(request.case)
     if (size := len(task.encode())) > MAX_TEXT_BYTES:
         message = f"the task has {size} bytes of UTF-8, a Target takes at most {MAX_TEXT_BYTES}"
@@ -75,7 +67,9 @@ def plan_run(request: Request, registry: TargetRegistry) -> Plan:
     if request.observation_tier != "L1":
         _check_evidence_route(target, deployment)
     # 4. Who prepares the environment, and at L3 judges it.
-    controller = _controller_plan(request, deployment, registry, target)
+    controller = controller_plan(
+        request.case, request.observation_tier, deployment=deployment, registry=registry, target=target
+    )
     requested = request.timeouts if isinstance(request, EvalRunRequest) else None
     return Plan(
         case=request.case,
@@ -156,7 +150,12 @@ def _first_difference(
 # --- 2. What is asked -----------------------------------------------------------------------------------
 
 
-def _check_tiers(request: Request) -> None:
+def check_tiers(request: Request | ScoreRequest) -> None:
+    """Case, scoring profile and request name one observation tier.
+
+    Raises:
+        RefusedError: `case_tier_mismatch` or `scoring_profile_tier_mismatch`.
+    """
     tier = request.observation_tier
     for code, path, named in (
         ("case_tier_mismatch", "/case/observation_tier", request.case.observation_tier),
@@ -168,6 +167,17 @@ def _check_tiers(request: Request) -> None:
     ):
         if named != tier:
             raise RefusedError(code, f"names {named}, the request asks for {tier}", path=path)
+
+
+def check_weights(profile: ScoringProfile) -> None:
+    """Both weights are positive, with the exact decimal sum 1.
+
+    Raises:
+        RefusedError: `weights_unsound`.
+    """
+    if not profile.weights_are_sound():
+        message = "deterministic_weight and llm_judge_weight must be positive with the exact sum 1"
+        raise RefusedError("weights_unsound", message, path="/scoring_profile")
 
 
 def _check_capability(request: Request) -> None:
@@ -216,80 +226,3 @@ def _check_evidence_route(target: Endpoint, deployment: Deployment) -> None:
     except ProtocolError as error:
         message = f"run_path: expected {error.expected}"
         raise RefusedError("evidence_route_unknown", message, rule=error.rule) from None
-
-
-# --- 4. Who prepares the environment --------------------------------------------------------------------
-
-
-def _controller_plan(
-    request: Request, deployment: Deployment, registry: TargetRegistry, target: Endpoint
-) -> ControllerPlan | None:
-    case, registered = request.case, deployment.state_controller
-    plants = case.untrusted_input != "" and case.injection_point != "prompt"
-    profile = registered.profiles.get(case.scenario_id) if registered else None
-    if registered is None and plants:
-        message = "register a State Controller: it plants untrusted_input where the Agent reads it"
-        raise RefusedError("injection_needs_state_controller", message, path="/case/untrusted_input")
-    if registered is None and request.observation_tier == "L3":
-        message = "register a State Controller for this Deployment, or ask for L1 or L2"
-        raise RefusedError("state_controller_missing", message, path="/observation_tier")
-    if registered is None or (profile is None and not plants and request.observation_tier != "L3"):
-        return None
-    if profile is None:
-        message = "the Deployment's state_controller.profiles does not pin this scenario"
-        raise RefusedError("scenario_profile_not_pinned", message, path="/case/scenario_id")
-    return _resolved_controller(case if plants else None, deployment, registered, profile, registry, target)
-
-
-def _resolved_controller(
-    planted: AgentCase | None,
-    deployment: Deployment,
-    registered: RegisteredController,
-    profile: PinnedProfile,
-    registry: TargetRegistry,
-    target: Endpoint,
-) -> ControllerPlan:
-    injection = None if planted is None else _injection(planted)
-    endpoint = resolve_endpoint(
-        "controller",
-        registry,
-        url_variable=registered.endpoint.base_url_env,
-        allow_insecure_http=registered.endpoint.allow_insecure_http,
-        auth=registered.auth,
-    )
-    _check_independence(endpoint, target)
-    _check_verify_key(registered.verify_key)
-    return ControllerPlan(
-        controller_id=registered.controller_id,
-        endpoint=endpoint,
-        profile=profile,
-        binding_mode=deployment.environment_binding_mode,
-        injection=injection,
-        verify_key=registered.verify_key,
-    )
-
-
-def _injection(case: AgentCase) -> Injection:
-    try:
-        return validated(Injection, {"surface": case.untrusted_surface, "text": case.untrusted_input})
-    except ProtocolError as error:
-        member = "untrusted_surface" if error.path == "/surface" else "untrusted_input"
-        message = f"{member}: got {error.got}, expected {error.expected}"
-        raise RefusedError("injection_invalid", message, path=f"/case/{member}", rule=error.rule) from None
-
-
-def _check_independence(controller: Endpoint, target: Endpoint) -> None:
-    if place_of(controller.origin) == place_of(target.origin):
-        raise RefusedError("controller_not_independent", "Target and State Controller have the same origin")
-    if target.secret is not None and controller.secret == target.secret:
-        raise RefusedError("controller_not_independent", "Target and State Controller have the same secret")
-
-
-def _check_verify_key(key: VerifyKey | None) -> None:
-    if key is None:
-        return
-    # 43 characters carry 258 bits; the two over must be zero, or one key has several spellings.
-    raw = base64.urlsafe_b64decode(key.public_key + "=")
-    if base64.urlsafe_b64encode(raw).decode().rstrip("=") != key.public_key:
-        message = "state_controller.verify_key.public_key: expected the base64url of 32 bytes"
-        raise RefusedError("verify_key_invalid", message)

@@ -42,7 +42,7 @@ REFUSALS: Final[Mapping[str, str]] = MappingProxyType(
         "target_url_not_set": "the variable that holds the Target's URL is not set",
         "target_url_invalid": "the Target's URL is ambiguous, or more than origin and path",
         "target_insecure_http": "plain HTTP to another machine, without allow_insecure_http",
-        "evidence_route_unknown": "run_path is not the protocol's route, from which the evidence route follows",
+        "evidence_route_unknown": "run_path is not the protocol's route, so no evidence route follows",
         "target_secret_not_set": "the variable that holds the Target's secret is not set",
         "target_secret_invalid": "the Target's secret cannot be sent in a header",
         # Who prepares and judges the environment.

@@ -1,0 +1,108 @@
+"""The lease on an environment: taken by reset, always given back.
+
+`leased` releases however its block ends: well, with an error, or cancelled (Ctrl-C). A reset whose answer
+never came may have made a lease all the same, and would keep others out until it expires: it is asked for
+once more, which CTL-2 answers with the recorded lease, and released.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentbeat_core.clients import ControllerClient
+from agentbeat_core.failures import ControllerError
+from agentbeat_core.plans import Seconds
+from agentbeat_core.runs.timeline import Timeline
+from agentbeat_protocol import Instant, ResetAnswer
+
+__all__ = ["Lease", "leased"]
+
+#: How long cleaning up may take, in seconds: the run has ended, only the environment waits.
+_CLEANUP_SECONDS: Final = 5.0
+#: A lease of the default length (15 minutes) is long enough for this many seconds of run, with time to spare.
+_DEFAULT_LEASE_COVERS: Final = 600.0
+
+# A task that nobody refers to may be collected before it is done.
+_cleaning: Final[set[asyncio.Task[None]]] = set()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lease:
+    """An environment, prepared and held for one attempt."""
+
+    answer: ResetAnswer
+    attempt_nonce: str
+
+
+@asynccontextmanager
+async def leased(
+    controller: ControllerClient, timeline: Timeline, *, snapshots: bool, seconds: Seconds
+) -> AsyncIterator[Lease]:
+    """Reset the environment, hold it for the block, release it.
+
+    Raises:
+        ControllerError: there is no lease. The block has not begun.
+    """
+    nonce = secrets.token_hex(16)
+    answer = await _reset(controller, timeline, nonce, snapshots=snapshots)
+    try:
+        await _renew_for(controller, timeline, answer, seconds)
+        yield Lease(answer=answer, attempt_nonce=nonce)
+    finally:
+        await _to_its_end(_release(controller, timeline, answer.lease_id))
+
+
+async def _reset(
+    controller: ControllerClient, timeline: Timeline, nonce: str, *, snapshots: bool
+) -> ResetAnswer:
+    try:
+        with timeline.phase("reset"):
+            return await controller.reset(attempt_nonce=nonce, snapshots=snapshots)
+    except ControllerError as error:
+        if error.uncertain:
+            await _to_its_end(_abandon(controller, nonce, snapshots=snapshots))
+        raise
+    except asyncio.CancelledError:
+        await _to_its_end(_abandon(controller, nonce, snapshots=snapshots))
+        raise
+
+
+async def _renew_for(
+    controller: ControllerClient, timeline: Timeline, answer: ResetAnswer, seconds: Seconds
+) -> None:
+    """Make the lease outlive a long run.
+
+    The new end is the old one and the run's length: an instant of the Controller's own clock, so that the
+    clocks of two machines are never compared.
+    """
+    longest = seconds.invoke + seconds.evidence + 4 * seconds.controller
+    if longest > _DEFAULT_LEASE_COVERS:
+        end = answer.expires_at.unix_nanoseconds + int(longest * 1_000_000_000)
+        with timeline.phase("reset"):
+            await controller.renew(answer.lease_id, Instant.from_nanoseconds(end))
+
+
+async def _release(controller: ControllerClient, timeline: Timeline, lease_id: str) -> None:
+    # A lease that cannot be released expires; the phase says that it failed.
+    with suppress(ControllerError), timeline.phase("release"):
+        await controller.release(lease_id, seconds=_CLEANUP_SECONDS)
+
+
+async def _abandon(controller: ControllerClient, nonce: str, *, snapshots: bool) -> None:
+    """Release a lease that may exist, although nobody was told of it."""
+    with suppress(ControllerError):
+        answer = await controller.reset(attempt_nonce=nonce, snapshots=snapshots, seconds=_CLEANUP_SECONDS)
+        await controller.release(answer.lease_id, seconds=_CLEANUP_SECONDS)
+
+
+async def _to_its_end(cleaning: Coroutine[Any, Any, None]) -> None:
+    """Await `cleaning`; a cancellation stops the waiting and not the cleaning."""
+    task = asyncio.get_running_loop().create_task(cleaning)
+    _cleaning.add(task)
+    task.add_done_callback(_cleaning.discard)
+    await asyncio.shield(task)
