@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentbeat_protocol import EVIDENCE_PATH, HEALTH_PATH, INVOCATION_PATH, is_run_id
-from agentbeat_sdk.answers import Answer, Headers, RefusedError, Send, compact_json, error_answer, json_answer
+from agentbeat_sdk.answers import Answer, RefusedError, Send, compact_json, error_answer, json_answer
 from agentbeat_sdk.execution import Handler
 from agentbeat_sdk.gate import Gate, Head
 from agentbeat_sdk.invocations import Invocations, Receive
@@ -185,10 +185,10 @@ def _response(answer: Answer) -> Response:
 async def _http_error(_: Request, error: Exception) -> Response:
     """Starlette's own refusals: there is no such route, or not with this method."""
     if isinstance(error, HTTPException) and error.status_code == 405:
-        allow: Headers = tuple(
-            (b"allow", value.encode()) for name, value in (error.headers or {}).items() if name == "Allow"
-        )
-        return _response(error_answer("method_not_allowed", "expected another method", allow))
+        # Starlette joins a set: sorted, so that the same request always gets the same bytes.
+        methods = sorted((error.headers or {}).get("Allow", "").split(", "))
+        allow = (b"allow", ", ".join(methods).encode())
+        return _response(error_answer("method_not_allowed", f"expected {methods[0]}", (allow,)))
     return _response(error_answer("not_found", "no such route"))
 
 

@@ -38,9 +38,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 logger = logging.getLogger("agentbeat_sdk")
 
-# An event's source is shorter than a target id may be.
-_SOURCE_LENGTH = 160
-
 
 class Invocations:
     """The invocation route of one Target, and its count of runs.
@@ -59,7 +56,7 @@ class Invocations:
         self._limits = settings.limits
         self._handler = handler
         self._calls = calls
-        self._redactor = Redactor([settings.token] if settings.token else [])
+        self._redactor = Redactor([*settings.secrets, *([settings.token] if settings.token else [])])
         self._active = 0
         self._agents: set[AgentCall] = set()
         self._pending: set[asyncio.Task[Answer]] = set()
@@ -156,9 +153,10 @@ class Invocations:
         recorder = EvidenceRecorder(
             run_id,
             case_id,
-            source=self._settings.target_id[:_SOURCE_LENGTH],
+            source=self._settings.target_id,
             limits=self._limits.recording,
             redactor=self._redactor,
+            files=self._settings.files,
         )
         return Run(run_id, case_id, invocation.input.text, invocation.metadata, recorder)
 

@@ -39,12 +39,16 @@ class Settings:
         token: its bearer secret in visible ASCII; None makes it an open Target.
         tier: the evidence that it offers.
         limits: its bounds.
+        files: whether it observes the files that the Agent changes.
+        secrets: what must not appear in its evidence beside the token.
     """
 
     target_id: str
     token: str | None = field(repr=False)
     tier: Tier
     limits: Limits
+    files: bool = False
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.target_id, str) or not _TARGET_ID.fullmatch(self.target_id):
@@ -56,6 +60,8 @@ class Settings:
             raise ValueError(f"tier: got {self.tier!r}, expected 'L1' or 'L2'")
         if not isinstance(self.limits, Limits):
             raise TypeError(f"limits: got {type(self.limits).__name__}, expected Limits")
+        if not all(isinstance(secret, str) for secret in self.secrets):
+            raise TypeError("secrets: expected strings")
 
 
 def chosen_token(token: Any, token_env: str | None) -> str | None:

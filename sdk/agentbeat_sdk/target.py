@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -52,6 +52,10 @@ class Target:
         tier: the evidence that it offers. `L1`, the default, is the final response alone. `L2` also serves
             the record of each run: declare it only when the Agent's tools are recorded, for a tools channel
             without events tells Core that no tool was called.
+        files: whether the Agent records every file that it changes (`run.record.file_change`): the document
+            then says that files were observed, also when none changed.
+        secrets: further secrets that the Agent knows, such as the key of its model; they are redacted in the
+            evidence, as the Target's own secret always is.
         limits: the bounds of requests and runs.
         store: where claimed run ids and documents are kept; by default a SQLite file in the working
             directory, named after the Target (`default_store_path`) and made when the Target begins to serve.
@@ -68,11 +72,21 @@ class Target:
         token: str | Unset | None = UNSET,
         token_env: str | None = None,
         tier: Tier = "L1",
+        files: bool = False,
+        secrets: Iterable[str] = (),
         limits: Limits | None = None,
         store: RunStore | None = None,
     ) -> None:
-        secret = chosen_token(token, token_env)
-        self.settings = Settings(target_id=target_id, token=secret, tier=tier, limits=limits or Limits())
+        if isinstance(secrets, str):
+            raise TypeError("secrets: got one string, expected several")
+        self.settings = Settings(
+            target_id=target_id,
+            token=chosen_token(token, token_env),
+            tier=tier,
+            limits=limits or Limits(),
+            files=files,
+            secrets=tuple(secrets),
+        )
         self.store: RunStore = store or SQLiteStore(default_store_path(target_id))
         self._handler: Handler | None = None
 
