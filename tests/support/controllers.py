@@ -181,11 +181,18 @@ class Run:
         if step in ("before", "after"):
             return {**lease, "phase": step, **changes}
         if step == "verify":
-            refs = {phase: self._reference(phase) for phase in ("before", "after")}
-            return {**lease, **refs, "final_response": "It is paid.", **changes}
+            return {**lease, **self.references(), "final_response": "It is paid.", **changes}
         if step == "renew":
             return {**lease, "expires_at": "2026-03-01T11:00:00Z", **changes}
         return {**lease, **changes}
+
+    def references(self):
+        """Both snapshots as verify is given them."""
+        return {phase: self._reference(phase) for phase in ("before", "after")}
+
+    def snapshot_path(self, phase):
+        """Where a snapshot is read."""
+        return f"/v1/environment/snapshots/{self.answers[phase]['snapshot_ref']}"
 
     def _reference(self, phase):
         answer = self.answers.get(phase, {})
