@@ -78,14 +78,14 @@ def _is_secret_name(name: str, number: bool) -> bool:
 # has been redacted once is left alone; only `Bearer [redacted]` is taken whole.
 _BEARER: Final = re.compile(
     r"(?<![A-Za-z0-9])(?P<scheme>bearer)(?:\s|%20|[+:]){1,8}"
-    r"(?:\[redacted\]|(?P<token>[^\s\"'`,;<>()\[\]{}\\]{3,}))",
+    r"(?:\[redacted\]|(?P<token>[^\s\"'`,;&<>()\[\]{}\\]{2,}[^\s\"'`,;&<>()\[\]{}\\.:!?]))",
     re.IGNORECASE,
 )
 _TOKENS: Final = re.compile(
     r"""
-      (?<![A-Za-z0-9]) (?:
-          sk-[A-Za-z0-9_\-]{6,}                                             # model providers
-        | [rs]k_(?:live|test)_[A-Za-z0-9]{6,}
+      (?<![A-Za-z]) sk-[A-Za-z0-9_\-]{6,}                                   # model providers
+    | (?<![A-Za-z0-9]) (?:
+          [rs]k_(?:live|test)_[A-Za-z0-9]{6,}
         | gh[oprsu]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
         | xox[abeprs]-[A-Za-z0-9\-]{8,}
         | (?:AKIA|ASIA)[A-Z0-9]{16}
