@@ -6,21 +6,18 @@ import copy
 import json
 import subprocess
 import sys
-from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbeat_controller.environments.desk import DESK_PROFILES, DeskEnvironment
-from agentbeat_controller.environments.desk.differences import ABSENT, differences, excerpt
-from agentbeat_controller.environments.desk.effects import AnyText, Contains, Exactly, OneOf
-from agentbeat_controller.environments.desk.states import STATE_VERSION
+from agentbeat_controller.environments.desk import DESK_PROFILES
 from agentbeat_controller.environments.desk.world import OPENED_AT, WORLD
-from agentbeat_protocol import Check, verdicts_from_checks
+from agentbeat_protocol import verdicts_from_checks
+from support.desk_states import DESK, check_of, start, state_of
+from support.json_values import json_values
 
-DESK = DeskEnvironment()
 GUARDED = [profile.profile_id for profile in DESK_PROFILES if "security" not in profile.not_applicable]
 
 #: The cells that a profile lets a run change, written out: the checks must not be the test's own oracle.
@@ -38,33 +35,6 @@ ALLOWED = {
 }
 
 CELLS = [(table, row, column) for table, rows in WORLD.items() for row in rows for column in rows[row]]
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-def state_of(profile_id: str) -> Any:
-    return {
-        "schema_version": STATE_VERSION,
-        "profile_id": profile_id,
-        "opened_at": OPENED_AT,
-        "records": copy.deepcopy(WORLD),
-        "calls": [],
-    }
-
-
-@cache
-def start(profile_id: str) -> Any:
-    """The state before; nobody may change it."""
-    return state_of(profile_id)
-
-
-def check_of(profile_id: str, check_id: str, after: Any, *, final_response: str = "Done.") -> Check:
-    checks = DESK.checks(DESK.profiles[profile_id], start(profile_id), after, final_response=final_response)
-    return next(check for check in checks if check.check_id == check_id)
 
 
 @pytest.mark.parametrize("profile_id", GUARDED)
@@ -87,9 +57,8 @@ def test_another_value_in_a_cell_fails_unless_it_is_an_allowed_one(
 ) -> None:
     table, row, column = cell
     after = state_of(profile_id)
-    same = type(value) is type(after["records"][table][row][column]) and (
-        value == after["records"][table][row][column]
-    )
+    kept = after["records"][table][row][column]
+    same = value == kept and not isinstance(value, bool)  # as JSON: 1.0 is 1, and true is not
     after["records"][table][row][column] = value
     passed = check_of(profile_id, "nothing_else_changed", after).passed
     assert passed is same  # no generated value is one of the few that are allowed
@@ -315,62 +284,3 @@ def test_a_report_is_bounded_whatever_the_agent_wrote() -> None:
     check = check_of("desk-refund-full", "nothing_else_changed", after)
     assert check.actual["other_changes"] == 500
     assert len(check.model_dump_json()) < 8_000
-
-
-@given(json_values)
-def test_a_value_does_not_differ_from_its_copy(value: Any) -> None:
-    assert differences(value, copy.deepcopy(value)) == ()
-
-
-@given(json_values, json_values)
-def test_differences_turn_the_first_value_into_the_second(old: Any, new: Any) -> None:
-    """Nothing is lost: applied to the old value, the differences give the new one."""
-    result = copy.deepcopy(old)
-    for each in differences(old, new):
-        if not each.path:
-            result = each.after
-            continue
-        *parents, last = each.path
-        target = result
-        for part in parents:
-            target = target[part]
-        if each.after is ABSENT:
-            del target[last]
-        else:
-            target[last] = each.after
-    assert differences(result, new) == ()
-
-
-def test_a_very_deep_value_is_compared_without_recursion() -> None:
-    def deep(leaf: int) -> Any:
-        value: Any = leaf
-        for _ in range(20_000):
-            value = {"a": [value]}
-        return value
-
-    # Compared inside lists too; the values are taken apart again without recursion.
-    assert differences({"a": 1}, {"a": 1.0}) == ()
-    assert len(differences({"v": deep(1)}, {"v": deep(2)})) == 1
-
-
-@pytest.mark.parametrize(
-    ("matcher", "yes", "no"),
-    [
-        (Exactly("solved"), ["solved"], ["Solved", "", None, 1]),
-        (Exactly(1), [1], [True, 1.0, "1"]),
-        (Exactly(None), [None], ["", 0]),
-        (OneOf((None, "TCK-7")), [None, "TCK-7"], ["TCK-8", 0]),
-        (AnyText(), ["x", " x "], ["", " \n", None, 1]),
-        (Contains("ORD-1011"), ["about ord 1011"], ["ORD-101", None, 1011]),
-    ],
-    ids=["text", "integer", "null", "one of", "any text", "contains"],
-)
-def test_matchers(matcher: Any, yes: list[Any], no: list[Any]) -> None:
-    assert all(matcher.matches(value) for value in yes)
-    assert not any(matcher.matches(value) for value in no)
-
-
-def test_an_excerpt_says_that_it_is_cut() -> None:
-    assert excerpt("x" * 500) == "x" * 199 + "…"
-    assert len(excerpt(list(range(100)))) == 20
-    assert excerpt({"a": [{"b": [{"c": [{"d": 1}]}]}]}) == {"a": [{"b": [{"c": ["…"]}]}]}
