@@ -1,7 +1,7 @@
 """`agentbeat controller serve`: from options to two listening planes, and what is told about them.
 
-Where things are goes to standard error, and to a file for programs (`--ready-file`). A secret goes to neither:
-only the path of the file that holds it does. What the process writes is for its owner only.
+Where things are goes to standard error, and to a file for programs (`--ready-file`). A secret goes to
+neither: only the path of the file that holds it does. What the process writes is for its owner only.
 """
 
 from __future__ import annotations
