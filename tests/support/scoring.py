@@ -20,6 +20,8 @@ from agentbeat_protocol.evaluation import (
     AgentCase,
     Evaluation,
     JudgeScores,
+    Metric,
+    MetricName,
     ScoringProfile,
     StateReport,
 )
@@ -28,6 +30,8 @@ from agentbeat_protocol.verdicts import Check, native_score, verdicts_from_check
 
 __all__ = [
     "NO_JUDGE",
+    "TRACE",
+    "at_l3",
     "call",
     "case",
     "check",
@@ -37,12 +41,16 @@ __all__ = [
     "dropped",
     "evaluate",
     "event",
+    "failing",
     "judge",
     "message",
+    "metric",
+    "passing",
     "profile",
     "result",
     "rule",
     "state",
+    "unseen",
 ]
 
 RUN_ID = "run-scoring-001"
@@ -247,3 +255,36 @@ def evaluate(
         observations=Observations(final_response=final_response, evidence=evidence, state=state),
         judge=asked,
     )
+
+
+#: A trace with something on every channel but the results.
+TRACE = document(call("refund"), message("done"))
+
+
+def passing(dimension: str, *, weight: int = 1) -> dict[str, Any]:
+    """A rule of this dimension that passes over the default response."""
+    return rule(f"{dimension}-good", "contains", text="Refunded", dimension=dimension, weight=weight)
+
+
+def failing(dimension: str, *, weight: int = 1) -> dict[str, Any]:
+    """One that fails."""
+    return rule(f"{dimension}-bad", "contains", text="never said", dimension=dimension, weight=weight)
+
+
+def unseen(dimension: str) -> dict[str, Any]:
+    """One over the trace, which is not observed at L1."""
+    return rule(f"{dimension}-unseen", "tool_called", name="refund", dimension=dimension)
+
+
+def metric(evaluation: Evaluation, name: MetricName) -> Metric:
+    """One dimension's metric."""
+    found: Metric = getattr(evaluation.metrics, name)
+    return found
+
+
+def at_l3(*checks: Any, asked: Any = NO_JUDGE, signature: str = "verified", **others: Any) -> Evaluation:
+    """An evaluation at L3 with these native checks."""
+    empty = others.pop("empty", None)
+    of = others.pop("of", None)
+    report = state(*checks, signature=signature, empty=empty)
+    return evaluate(profile(tier="L3", **others), evidence=TRACE, state=report, asked=asked, of=of)
