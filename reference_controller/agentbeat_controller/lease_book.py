@@ -28,7 +28,9 @@ from agentbeat_controller.store import Recorded
 from agentbeat_controller.timekeeping import NANOSECONDS, Timekeeper
 from agentbeat_controller.transactions import Transactions
 from agentbeat_protocol import (
+    CanonicalError,
     ControllerMessage,
+    JSONError,
     ProtocolError,
     ReleaseRequest,
     RenewRequest,
@@ -164,7 +166,11 @@ class LeaseBook:
         return self._committed(work)
 
     def _committed(self, work: Callable[[Connection], bytes | ProtocolError]) -> bytes:
-        outcome = self.transactions.run(work)
+        try:
+            outcome = self.transactions.run(work)
+        except (CanonicalError, JSONError) as error:
+            # The request was read before: what cannot be written as JSON here comes from the environment.
+            raise RuntimeError(f"the environment gave what JSON cannot hold: {error}") from error
         if isinstance(outcome, ProtocolError):
             raise outcome
         return outcome
