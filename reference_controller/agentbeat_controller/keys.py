@@ -171,13 +171,16 @@ def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    # Not blocking, or a pipe in the place of a key would wait for a writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise KeyFolderError(f"{path}: expected a regular file")
         _check_owner(path, found, _FILE_MODE)
-        return file.read(_LONGEST_FILE)
+        return os.read(descriptor, _LONGEST_FILE)
+    finally:
+        os.close(descriptor)
 
 
 def _write_once(path: Path, content: bytes) -> None:
