@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue as JSONValue
 
@@ -39,12 +40,14 @@ class Draft:
     whole: bool = True
 
     def plain(self, value: object) -> str:
-        """A text as it was given: None is empty, and what is no `str` stands as its JSON."""
+        """A text as it was given. None is empty, an exception its type and text, other values their JSON."""
         if value is None:
             return ""
-        if isinstance(value, str):
-            return str.__str__(value)
+        if issubclass(type(value), str):
+            return str.__str__(cast(str, value))
         copied = self._snapshot(value)
+        if issubclass(type(value), BaseException) and isinstance(copied, dict):
+            return ": ".join(str(part) for part in copied.values() if part)
         return copied if isinstance(copied, str) else encoded(copied)
 
     def add_text(self, name: str, value: object, limit: int, *, empty: str = "") -> str:
