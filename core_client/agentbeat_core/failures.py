@@ -20,7 +20,7 @@ FAILURES: Final[Mapping[str, str]] = MappingProxyType(
         "target_busy": "the Target was at its concurrency limit each time; the Agent was not started",
         "target_connection_lost": "the connection broke; the Agent may have run",
         "target_timeout": "no whole answer in time; the Agent may have run",
-        "target_contract_failed": "the answer breaks the Target contract: an error, a redirect, a wrong shape",
+        "target_contract_failed": "the answer breaks the contract: an error, a redirect, a wrong shape",
         "controller_unavailable": "no answer from the State Controller",
         "controller_timeout": "no whole answer from the State Controller in time",
         "controller_refused": "the State Controller refused the step",
