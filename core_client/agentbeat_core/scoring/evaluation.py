@@ -25,8 +25,8 @@ from agentbeat_protocol.evaluation import (
     ObservationTier,
     RuleOutcome,
     ScoringProfile,
+    rule_outcomes,
 )
-from agentbeat_protocol.evaluation.matching import rule_outcomes
 
 __all__ = ["build_evaluation"]
 

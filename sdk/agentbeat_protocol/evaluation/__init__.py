@@ -10,6 +10,7 @@ from agentbeat_protocol.evaluation.cases import (
     TargetCapability,
     TargetProfile,
 )
+from agentbeat_protocol.evaluation.matching import RuleView, rule_outcomes
 from agentbeat_protocol.evaluation.registries import (
     Auth,
     ControllerEndpoint,
@@ -131,6 +132,7 @@ __all__ = [
     "Rule",
     "RuleDimension",
     "RuleOutcome",
+    "RuleView",
     "ScoreRequest",
     "ScoreResponse",
     "ScoringProfile",
@@ -152,4 +154,5 @@ __all__ = [
     "read_preflight_request",
     "read_registry",
     "read_score_request",
+    "rule_outcomes",
 ]
