@@ -78,6 +78,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._fields = 0  # header and trailer fields of this request
         self._head_bytes = 0  # bytes in its line and fields
         self._raw_bytes = 0  # bytes that came in since the last request, while no head is complete
+        self._body_begun = False  # whether the deadline of its body runs
         self._keep_alive = False  # whether the connection may stay once the body is complete
         self._deaf = False  # whether what comes in is thrown away
         self._thrown = 0  # bytes thrown away
@@ -109,18 +110,22 @@ class LimitedProtocol(HttpToolsProtocol):
             if self._thrown > self._limits.early_answer_bytes:
                 self._close_now()
             return
-        if self._state is _State.WAITING and self._raw_bytes == 0:
-            self._arm(self._limits.head_timeout, self._head_is_late)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             pass  # the request was complete; nothing is upgraded, and nothing may follow it here
         except httptools.HttpParserError:
             self._unreadable()
+        # The usual request comes in whole, and needs no deadline.
         if self._state in (_State.WAITING, _State.HEAD) and not self._deaf:
+            if self._raw_bytes == 0:
+                self._arm(self._limits.head_timeout, self._head_is_late)
             self._raw_bytes += len(data)
             if self._raw_bytes > self._limits.max_head_bytes:
                 self._refuse(self._head_too_large())
+        elif self._state is _State.BODY and not self._body_begun and not self._deaf:
+            self._body_begun = True
+            self._arm(self._limits.body_timeout, self._body_is_late)
 
     def shutdown(self) -> None:
         """The server stops: a request that is not complete yet is not waited for."""
@@ -164,10 +169,10 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         self._state = _State.BODY
         self._raw_bytes = 0
+        self._body_begun = False
         # An answer that comes before the body's end closes the connection; on_message_complete lifts this.
         self._keep_alive = self.cycle.keep_alive and not upgrade
         self.cycle.keep_alive = False
-        self._arm(self._limits.body_timeout, self._body_is_late)
 
     def on_message_complete(self) -> None:
         """The request is complete."""

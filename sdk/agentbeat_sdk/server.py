@@ -123,5 +123,16 @@ def serve(application: TargetApplication, host: str, port: int, on_start: Callab
 
 def listening(host: str, port: int) -> socket.socket:
     """A bound socket; port 0 takes a free one."""
-    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-    return socket.create_server((host, port), family=family, backlog=2_048)
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, _, _, address = addresses[0]
+    # asyncio sets TCP_NODELAY only on sockets that name their protocol; without it each answer on a kept
+    # connection waits 40 ms for the client's delayed acknowledgement.
+    listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2_048)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
