@@ -19,7 +19,7 @@ class Observations:
 
     Attributes:
         final_response: the Agent's answer; None only in a `score` request without one.
-        evidence: the accepted evidence document; None with `evidence_reason` when the L2 channels are missing.
+        evidence: the accepted evidence document; None with `evidence_reason` when L2 channels are missing.
         state: the checked word of the State Controller; None with `state_reason` when L3 has none.
         documents: everything received, accepted or not.
     """

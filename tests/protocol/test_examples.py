@@ -4,8 +4,9 @@ import doctest
 import importlib
 import pkgutil
 
-import agentbeat_protocol
 import pytest
+
+import agentbeat_protocol
 
 MODULES = [
     module.name for module in pkgutil.walk_packages(agentbeat_protocol.__path__, prefix="agentbeat_protocol.")
