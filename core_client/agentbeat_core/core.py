@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -32,7 +32,7 @@ from agentbeat_core.plans import Plan
 from agentbeat_core.preflight import negotiate, plan_run
 from agentbeat_core.refusals import RefusedError
 from agentbeat_core.registry import TargetRegistry
-from agentbeat_core.runs import Timeline, observe
+from agentbeat_core.runs import PhaseName, Timeline, observe
 from agentbeat_core.scoring import build_evaluation
 from agentbeat_protocol.evaluation import (
     EvalRunRequest,
@@ -74,13 +74,19 @@ class Core:
             return PreflightResponse(accepted=False, negotiation=negotiation, failure=error.failure)
         return PreflightResponse(accepted=True, negotiation=plan.negotiation)
 
-    async def evaluate(self, request: EvalRunRequest) -> EvalRunResponse:
+    async def evaluate(
+        self, request: EvalRunRequest, *, on_phase: Callable[[PhaseName], None] | None = None
+    ) -> EvalRunResponse:
         """Run one case once and score it.
+
+        Args:
+            request: the case, and the Deployment that it is put to.
+            on_phase: told the name of each phase as it begins, to show progress; it must not raise.
 
         Returns:
             The result: `completed` with an evaluation, `failed` or `refused` with a failure.
         """
-        timeline = Timeline()
+        timeline = Timeline(on_phase)
         try:
             plan = plan_run(request, self._registry)
         except RefusedError as error:

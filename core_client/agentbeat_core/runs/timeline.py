@@ -7,7 +7,7 @@ later instant is that one plus a duration, so a clock that is set during the run
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -30,9 +30,14 @@ class Phase:
 
 
 class Timeline:
-    """The phases of one run, in the order in which they began."""
+    """The phases of one run, in the order in which they began.
 
-    def __init__(self) -> None:
+    Args:
+        on_phase: told the name of each phase as it begins, in the run's own task; it must not raise.
+    """
+
+    def __init__(self, on_phase: Callable[[PhaseName], None] | None = None) -> None:
+        self._on_phase = on_phase
         self._wall = time.time_ns()
         self._start = time.monotonic_ns()
         self._phases: list[PhaseTiming] = []
@@ -40,6 +45,8 @@ class Timeline:
     @contextmanager
     def phase(self, name: PhaseName) -> Iterator[Phase]:
         """Time a phase; it has failed when it says so, or ends in an exception."""
+        if self._on_phase is not None:
+            self._on_phase(name)
         start = time.monotonic_ns()
         phase = Phase()
         try:
