@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.engine import make_url
+from sqlalchemy import Engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import NoSuchModuleError
 
 from agentbeat_controller.control_app import ControlApp
 from agentbeat_controller.control_plane import ControlPlane, SetupError
@@ -94,8 +96,7 @@ def _serve(options: ServeOptions) -> None:
     keys = KeyFolder.open(options.home)
     signer = None if options.unsigned else keys.signer()
     controller_id = keys.controller_id(options.controller_id)
-    database = make_url(options.database) if options.database else keys.default_database
-    engine = open_engine(database)
+    engine = _engine(options.database or keys.default_database)
     try:
         plane = ControlPlane(
             environment=options.environment,
@@ -116,7 +117,7 @@ def _serve(options: ServeOptions) -> None:
             business_port=options.business_port,
             drain_seconds=limits.drain_seconds,
         )
-        told = _told(options, service, keys, signer, controller_id, database.render_as_string())
+        told = _told(options, service, keys, signer, controller_id, engine.url.render_as_string())
         _run(service, control, told, options.ready_file)
     finally:
         engine.dispose()
@@ -135,6 +136,15 @@ def _run(service: Service, control: ControlApp, told: dict[str, Any], ready_file
         if ready_file is not None:
             ready_file.unlink(missing_ok=True)
     print("State Controller stopped", file=sys.stderr, flush=True)
+
+
+def _engine(url: str | URL) -> Engine:
+    try:
+        return open_engine(url)
+    except NoSuchModuleError:
+        raise ValueError("the database URL names a kind of database that SQLAlchemy does not know") from None
+    except ImportError as error:
+        raise ValueError(f"the driver of this kind of database is not installed: {error.name}") from None
 
 
 def _check_deployments(names: tuple[str, ...]) -> None:
