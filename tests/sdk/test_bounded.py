@@ -481,9 +481,31 @@ def test_bytes_are_bounded_whatever_the_characters(unit: str, size: int) -> None
         assert not taken(value, max_value_bytes=size).whole
 
 
-def test_a_large_value_fills_its_bytes() -> None:
-    result = taken([{"id": number, "text": "x" * 100} for number in range(9_000)])
-    assert LIMITS.max_value_bytes * 0.99 < len(encoded(result.value)) <= LIMITS.max_value_bytes
+@pytest.mark.parametrize(
+    "value",
+    [
+        {f"k{number}": number for number in range(999)},
+        [-1.2345678901234567e-6] * 999,
+        [True] * 999,
+        [[number] for number in range(999)],
+        {f"{number}": {} for number in range(999)},
+        {"…": 1, **dict.fromkeys(map(str, range(200_000)), 1)},
+    ],
+    ids=["members", "doubles", "booleans", "arrays", "objects", "many members"],
+)
+def test_bytes_are_bounded_at_every_size(value: object) -> None:
+    for size in range(64, 220):
+        assert not taken(value, max_value_bytes=size).whole
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[{"id": number, "text": "x" * 100} for number in range(4_000)], [["x" * 50] for _ in range(5_000)]],
+    ids=["objects", "arrays"],
+)
+def test_a_large_value_fills_its_bytes(value: object) -> None:
+    result = taken(value)
+    assert LIMITS.max_value_bytes * 0.98 < len(encoded(result.value).encode()) <= LIMITS.max_value_bytes
 
 
 def test_it_works_with_little_stack_left() -> None:

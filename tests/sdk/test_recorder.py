@@ -544,6 +544,16 @@ class TestBounds:
         assert len(raw) > most // 2
         assert dropped_counts(document)
 
+    @pytest.mark.parametrize("most", range(256 * KIB, 256 * KIB + 200, 40))
+    def test_many_small_events_are_counted_to_the_byte(self, most: int) -> None:
+        record = recorder(max_document_bytes=most, max_text=16)
+        while not record.dropped:
+            record.lifecycle("x")
+        record.tool_result("unknown")
+        raw = record.complete("\x01" * 17)
+        read(raw)
+        assert most - 1_500 < len(raw) <= most
+
     def test_open_calls_are_named_even_where_the_bytes_end(self) -> None:
         """Each open call keeps the bytes of its own name in `tool.unfinished`."""
         record = recorder(max_document_bytes=256 * KIB, max_text=16)

@@ -91,6 +91,15 @@ def test_overlapping_secrets_go_together() -> None:
     assert redactor.clean("<alpha-beta-gamma> <alpha>", EVERYTHING).text == f"<{MARK}> <{MARK}>"
 
 
+def test_a_secret_inside_of_another_one_does_not_end_it() -> None:
+    assert Redactor(["alpha-beta-gamma", "beta"]).clean("alpha-beta-gamma", EVERYTHING).text == MARK
+
+
+def test_what_announces_a_redacted_secret_goes_with_it() -> None:
+    assert Redactor(['"quoted']).clean('Bearer "quoted', EVERYTHING).text == f"Bearer {MARK}"
+    assert Redactor().clean(f"Bearer {MARK}", EVERYTHING).text == MARK
+
+
 def test_a_secret_that_repeats_itself_goes_whole() -> None:
     assert Redactor(["abab"]).clean("xabababx", EVERYTHING).text == f"x{MARK}x"
 
@@ -122,9 +131,10 @@ def test_lone_surrogates_are_replaced_and_pairs_are_joined() -> None:
 
 
 def test_surrogate_pairs_that_shrink_the_text_leave_no_secret_at_its_end() -> None:
-    text = "\ud83d\ude00" * 3_000 + "hunter2-hunter2" * 1_000
-    cleaned = Redactor(["hunter2-hunter2"]).clean(text, 3_500)
+    text = "\ud83d\ude00" * 6_500 + "hunter2-hunter2" * 1_000
+    cleaned = Redactor(["hunter2-hunter2"]).clean(text, 10_000)
     assert "hunt" not in cleaned.text
+    assert cleaned.text.startswith("😀" * 1_000)
     assert not cleaned.whole
 
 
@@ -288,4 +298,4 @@ def test_streamed_text_without_secrets_stays_and_with_secrets_has_none(pieces: l
 
 def test_a_piece_over_the_limit_is_cut_and_ends_the_context() -> None:
     assert shown_stream(Redactor(), ["a" * 20, "sk-", "abcdef"], limit=10) == ["a" * 10, "*", MARK]
-    assert shown_stream(Redactor(), ["sk-", "a" * 20], limit=10)[0] == "sk-"
+    assert shown_stream(Redactor(), ["sk-", "a" * 20, "abcdef"], limit=10) == ["sk-", "a" * 10, "abcdef"]
