@@ -195,7 +195,8 @@ def _pause_after(reply: Reply) -> float | None:
         return None
     if reply.status == 400:
         return 0.0
-    return min(reply.retry_after() or _PAUSE_SECONDS, _LONGEST_PAUSE)
+    asked = reply.retry_after()
+    return _PAUSE_SECONDS if asked is None else min(asked, _LONGEST_PAUSE)
 
 
 def _content(completion: object) -> str:
