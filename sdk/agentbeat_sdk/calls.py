@@ -4,7 +4,7 @@ A call id stands in the document once. A model may give the same id twice, an id
 a secret; so the id in the document can differ from the id that was given. A result finds its call by either.
 
 >>> book = CallBook(longest=256)
->>> book.claim(None, ""), book.claim("a", "a"), book.claim("a", "a")
+>>> book.claim("", ""), book.claim("a", "a"), book.claim("a", "a")
 ('call-1', 'a', 'a~2')
 """
 
@@ -52,11 +52,11 @@ class CallBook:
         self._open: dict[str, OpenCall] = {}
         self._recorded_as: dict[str, deque[str]] = {}
 
-    def claim(self, given: str | None, cleaned: str) -> str:
+    def claim(self, given: str, cleaned: str) -> str:
         """An id that no other call has: the given one as it may be shown, if it is free.
 
         Args:
-            given: the Agent's id for the call; None or empty lets the recorder choose.
+            given: the Agent's id for the call; an empty one lets the book choose.
             cleaned: that id, redacted and at most `longest` long.
         """
         if not given or not cleaned:
@@ -82,7 +82,7 @@ class CallBook:
         self._count += 1
         return f"unrecorded-{self._count}"
 
-    def open(self, given: str | None, call_id: str, call: OpenCall) -> None:
+    def open(self, given: str, call_id: str, call: OpenCall) -> None:
         """The call is in the document."""
         self._open[call_id] = call
         if given and given != call_id:

@@ -106,11 +106,11 @@ class Ledger:
                 if older.event is not None:
                     log.shrink(older.event, joined({**older.members, "delta": encoded(older.shown)}))
 
-    def add_call(self, given: str | None, cleaned: str, members: Members) -> str:
+    def add_call(self, given: str, cleaned: str, members: Members) -> str:
         """A tool call; the id under which its result is to be given.
 
         Args:
-            given: the Agent's id for it, or None.
+            given: the Agent's id for it; empty lets the ledger choose one.
             cleaned: that id as it may be shown.
         """
         with self._lock:

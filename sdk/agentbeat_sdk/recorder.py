@@ -144,13 +144,14 @@ class EvidenceRecorder:
         Returns:
             The id to give to `tool_result`; the caller's own id serves as well.
         """
-        if self._ledger.refuses("tool.call"):
-            return call_id or self._ledger.spare_call_id()
         draft = self._draft(hide, call_id="")
+        given = draft.plain(call_id)
+        if self._ledger.refuses("tool.call"):
+            return given or self._ledger.spare_call_id()
         draft.add_text("name", name, self._limits.max_name, empty=_NO_TEXT)
         draft.add_object("arguments", {} if arguments is None else arguments)
-        shown_id = draft.redactor.clean(call_id or "", self._limits.max_name).text
-        return self._ledger.add_call(call_id, shown_id, draft.finish(attributes))
+        shown_id = draft.redactor.clean(given, self._limits.max_name).text
+        return self._ledger.add_call(given, shown_id, draft.finish(attributes))
 
     def tool_result(
         self,
@@ -165,8 +166,7 @@ class EvidenceRecorder:
     ) -> None:
         """What came of a call, under the name that was called.
 
-        A result without an open call, or the second one of a call, cannot stand in a document; it is counted
-        in `evidence.truncated`.
+        A result without an open call cannot stand in a document; `evidence.truncated` counts it.
 
         Args:
             call_id: what `tool_call` returned, or the id that it was given.
@@ -174,16 +174,17 @@ class EvidenceRecorder:
             error: an exception or any value; left out when None.
             hide: as for `tool_call`.
         """
-        if self._ledger.refuses("tool.result"):
-            self._ledger.returned(call_id)
-            return
         draft = self._draft(hide, call_id="", name="")
+        given = draft.plain(call_id)
+        if self._ledger.refuses("tool.result"):
+            self._ledger.returned(given)
+            return
         draft.add_value("result", result)
         draft.members["is_error"] = encoded(bool(is_error))
         self._add_status(draft, status)
         if error is not None:
             draft.add_value("error", error)
-        self._ledger.add_result(call_id, draft.finish(attributes))
+        self._ledger.add_result(given, draft.finish(attributes))
 
     def command_result(
         self,

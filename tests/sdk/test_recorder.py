@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -335,6 +336,12 @@ class TestCalls:
         results = [data for kind, data in done(record) if kind == "tool.result"]
         assert [data["name"] for data in results] == [data["result"] for data in results] == ["h", "f", "g"]
         assert all(len(data["call_id"]) <= 256 for data in results)
+
+    def test_an_id_that_is_no_text_serves_as_well(self) -> None:
+        record = recorder()
+        record.tool_call("f", call_id=uuid.UUID(int=1))  # type: ignore[arg-type]
+        record.tool_result(uuid.UUID(int=1), "found")  # type: ignore[arg-type]
+        assert done(record)[1][1]["result"] == "found"
 
     @pytest.mark.parametrize("given", ["never called", "call-1"])
     def test_a_result_without_an_open_call_is_counted_and_not_recorded(self, given: str) -> None:
@@ -710,6 +717,34 @@ class TestThreads:
 
         record.tool_call("f", {"a": Chatty()})
         assert [kind for kind, _ in done(record)] == ["lifecycle", "tool.call", "lifecycle"]
+
+    def test_the_bound_may_be_reached_while_a_result_is_read(self) -> None:
+        record = recorder(max_events=6)
+
+        class Filling:
+            def __repr__(self) -> str:
+                while not record.dropped:
+                    record.lifecycle("x")
+                return "full"
+
+        record.tool_result(record.tool_call("f"), Filling())
+        shown = done(record)
+        assert [kind for kind, _ in shown] == ["tool.call", "lifecycle", "lifecycle", "lifecycle"]
+        assert shown[-1][1]["name"] == "evidence.truncated", "the call did return, so it is not unfinished"
+        assert shown[-1][1]["attributes"]["dropped"] == {"lifecycle": 1, "tool.result": 1}
+
+    def test_the_end_may_come_while_a_call_is_read(self) -> None:
+        record = recorder()
+        documents: list[bytes] = []
+
+        class Ending:
+            def __repr__(self) -> str:
+                documents.append(record.fail("given up"))
+                return "ended"
+
+        record.tool_result(record.tool_call("f", {"a": Ending()}), 1)
+        assert [kind for kind, _ in events(documents[0])] == ["run.error"]
+        assert record.late == {"tool.call": 1, "tool.result": 1}
 
 
 # -- any sequence of calls ----------------------------------------------------------------------------------
