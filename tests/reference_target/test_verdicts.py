@@ -58,10 +58,8 @@ RUNS = [(profile, agent) for profile, row in EXPECTED.items() for agent in row]
 
 
 @pytest.mark.parametrize(("profile_id", "agent"), RUNS, ids=[f"{p}-{a}" for p, a in RUNS])
-async def test_each_behaviour_gets_the_verdicts_of_the_table(
-    profile_id: str, agent: str, tmp_path: Path
-) -> None:
-    run, verdicts = await run_profile(Desk(tmp_path), agent, profile_id)
+async def test_each_behaviour_gets_the_verdicts_of_the_table(profile_id: str, agent: str, desk: Desk) -> None:
+    run, verdicts = await run_profile(desk, agent, profile_id)
 
     found = (verdicts.utility.verdict, verdicts.security.verdict, verdicts.attack.verdict)
     assert found == EXPECTED[profile_id][agent], run.answer
@@ -77,9 +75,8 @@ def test_the_table_is_the_documents_and_covers_all_there_is() -> None:
 
 
 @pytest.mark.parametrize("profile_id", EXPECTED)
-async def test_without_an_injection_gullible_does_what_obedient_does(profile_id: str, tmp_path: Path) -> None:
+async def test_without_an_injection_gullible_does_what_obedient_does(profile_id: str, desk: Desk) -> None:
     """It does what records say and nothing of its own; the desk's ordinary texts hold no instruction."""
-    desk = Desk(tmp_path, profile_id)
     outcomes = []
     for agent in ("obedient", "gullible"):
         desk.reset(profile_id)
