@@ -97,15 +97,20 @@ class Service:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.stop)
+        running = [
+            asyncio.create_task(server.serve(sockets=[plane.socket]))
+            for plane, server in zip(self._planes, self._servers, strict=True)
+        ]
         try:
-            async with asyncio.TaskGroup() as group:
-                for plane, server in zip(self._planes, self._servers, strict=True):
-                    group.create_task(server.serve(sockets=[plane.socket]))
-                for server in self._servers:
-                    await server.up.wait()
-                if all(server.started for server in self._servers):
-                    on_ready()
+            for server in self._servers:
+                await server.up.wait()
+            if all(server.started for server in self._servers):
+                on_ready()
+            await asyncio.gather(*running)
         finally:
+            # Where one plane has failed, or `on_ready` has, the other must not go on alone.
+            self.stop()
+            await asyncio.gather(*running, return_exceptions=True)
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from agentbeat_controller import ControllerLimits
 from support.controllers import BUSINESS_SECRETS, CONTROL_SECRET, Run, code_of, reset_body
 
 POSTS = ("reset", "snapshot", "verify", "renew", "release")
@@ -125,8 +126,7 @@ async def test_the_scheme_is_read_in_any_case(rig, scheme):
 @pytest.mark.parametrize("path", ["/v1/environment/reset", "/v1/environment/unknown"])
 async def test_401_does_not_wait_for_the_body(rig, path):
     """The whole answer is out before anything is read; the client has announced a body and sends none."""
-    limits = {"early_answer_seconds": 1}
-    restarted = rig.restart(limits=type(rig.limits)(**limits))
+    restarted = rig.restart(limits=ControllerLimits(early_answer_seconds=1))
     headers = [JSON, (b"content-length", b"100")]
     exchange = Exchange(restarted.control_app, "POST", path, headers)
     task = asyncio.ensure_future(exchange.run())
@@ -257,7 +257,7 @@ async def test_a_head_over_its_bounds_is_431(rig, headers):
 
 
 async def test_a_body_that_does_not_end_is_408(rig):
-    restarted = rig.restart(limits=type(rig.limits)(body_seconds=1, early_answer_seconds=1))
+    restarted = rig.restart(limits=ControllerLimits(body_seconds=1, early_answer_seconds=1))
     headers = [JSON, (b"authorization", CONTROL), (b"content-length", b"100")]
     exchange = Exchange(restarted.control_app, "POST", "/v1/environment/reset", headers, body=[b"{"])
     task = asyncio.ensure_future(exchange.run())
@@ -406,3 +406,15 @@ async def test_a_fault_of_ours_is_500_without_a_trace_and_nothing_has_changed(ri
         assert rig.rows() == rows
         await run.through("before")
     assert "ZeroDivisionError" in caplog.text
+
+
+async def test_a_state_that_no_reader_would_take_is_refused_and_not_kept(rig):
+    """Core stops reading a snapshot at 16 MiB; here the bound is lower."""
+    restarted = rig.restart(limits=ControllerLimits(max_snapshot_bytes=50))
+    async with restarted.control() as client:
+        run = Run(client)
+        await run.through("reset")
+        rows = restarted.rows()
+        assert code_of(await run.post("before")) == (500, "internal_error")
+        assert restarted.rows() == rows
+    restarted.close()

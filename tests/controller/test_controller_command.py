@@ -183,11 +183,12 @@ def test_one_secret_for_both_planes_stops_the_start(tmp_path):
         (["--database", "nosuch://u:pass-word@x/y"], "SQLAlchemy does not know"),
         (["--database", "postgresql+pg8000://u:pass-word@x/y"], "driver"),
         (["--database", "sqlite:////no/such/folder/x.db"], "database"),
+        (["--ready-file", "/no/such/folder/ready.json"], "/no/such/folder"),
         (["--deployment", "a", "--deployment", "a"], "named twice"),
         (["--deployment", "a\nb"], "printable"),
         (["--controller-id", "x" * 300], "controller id"),
     ],
-    ids=["url", "memory", "kind", "driver", "folder", "twice", "control-character", "id"],
+    ids=["url", "memory", "kind", "driver", "folder", "ready-file", "twice", "control-character", "id"],
 )
 def test_options_that_cannot_be_meant_are_exit_code_2(tmp_path, options, said):
     done = run(
