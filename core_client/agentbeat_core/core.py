@@ -87,23 +87,16 @@ class Core:
             The result: `completed` with an evaluation, `failed` or `refused` with a failure.
         """
         timeline = Timeline(on_phase)
-        try:
-            plan = plan_run(request, self._registry)
-        except RefusedError as error:
-            return responses.refused(request, timeline, error)
         redactor = self._registry.redactor()
         try:
-            async with self._clients() as pool:
-                observations = await observe(
-                    plan, run_id=request.run_id, pool=pool, timeline=timeline, redactor=redactor
-                )
-            response = await self._scored(request, plan, observations, timeline, redactor)
-        except RunFailedError as error:
-            response = responses.failed(request, timeline, error)
+            plan = plan_run(request, self._registry)
+            response = await self._run(request, plan, timeline, redactor)
+            return responses.redacted(response, redactor)
+        except RefusedError as error:
+            return responses.refused(request, timeline, error)
         except Exception as error:  # noqa: BLE001  it is told and logged, and no verdict is made of it
             _log.error("harness error\n%s", redactor.text(traceback.format_exc()))
             return responses.harness_failed(request, timeline, error)
-        return responses.redacted(response, redactor)
 
     async def score(self, request: ScoreRequest) -> ScoreResponse:
         """Score what was already observed; see `agentbeat_core.rescoring`.
@@ -113,6 +106,18 @@ class Core:
             ProtocolError: its `state` has another shape.
         """
         return await rescoring.score(request, judge=self._judge)
+
+    async def _run(
+        self, request: EvalRunRequest, plan: Plan, timeline: Timeline, redactor: Redactor
+    ) -> EvalRunResponse:
+        try:
+            async with self._clients() as pool:
+                observations = await observe(
+                    plan, run_id=request.run_id, pool=pool, timeline=timeline, redactor=redactor
+                )
+        except RunFailedError as error:
+            return responses.failed(request, timeline, error)
+        return await self._scored(request, plan, observations, timeline, redactor)
 
     async def _scored(
         self,

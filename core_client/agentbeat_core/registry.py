@@ -18,7 +18,7 @@ from typing import Final
 
 from agentbeat_core.credentials import Redactor, Secret
 from agentbeat_core.refusals import RefusedError
-from agentbeat_protocol import ProtocolError
+from agentbeat_protocol import ProtocolError, cut
 from agentbeat_protocol.evaluation import (
     MAX_EVAL_BYTES,
     Auth,
@@ -72,7 +72,7 @@ class TargetRegistry:
                 raw = file.read(MAX_EVAL_BYTES + 1)
         except OSError as error:
             raise RefusedError(
-                "registry_unreadable", f"{path}: {error.strerror or 'cannot be read'}"
+                "registry_unreadable", f"{cut(str(path), 256)}: {error.strerror or 'cannot be read'}"
             ) from None
         return cls.read(raw, environ=environ)
 

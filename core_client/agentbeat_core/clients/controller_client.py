@@ -229,13 +229,12 @@ def _pause_after(reply: Reply, unavailable: float | None) -> float | None:
 
 def _refused(step: str, reply: Reply) -> NoReturn:
     said = reply.error_code
-    code = {"environment_busy": "environment_busy", "controller_unavailable": "controller_unavailable"}.get(
-        said or "", "controller_refused"
-    )
+    unavailable = reply.status >= 500
+    code = "controller_unavailable" if unavailable else "controller_refused"
     message = f"{step}: the State Controller answered status {reply.status}" + (f", {said}" if said else "")
-    failed = ControllerError(code, message)
+    failed = ControllerError("environment_busy" if said == "environment_busy" else code, message)
     # A refusal changes nothing (CTL-1); a fault of the server may have come after the change.
-    failed.uncertain = reply.status >= 500
+    failed.uncertain = unavailable
     raise failed
 
 

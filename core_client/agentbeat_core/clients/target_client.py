@@ -135,9 +135,7 @@ class TargetClient:
         # The reference was a statement to check. What is read is the registered route, never the reference.
         path = self.run_path.removesuffix(INVOCATION_PATH) + EVIDENCE_PATH + self.run_id
         try:
-            reply = await self.peer.send(
-                "GET", path, seconds=self.seconds.evidence, max_bytes=MAX_EVIDENCE_BYTES
-            )
+            reply = await self._get_twice(path)
         except TransportError as error:
             return EvidenceRead(reason=_evidence_fault(error))
         if reply.status != 200:
@@ -162,6 +160,22 @@ class TargetClient:
             kept = keep("target_evidence", raw, redactor=self.redactor, refused=error)
             return EvidenceRead(reason=f"evidence_refused: {error.rule}", kept=kept)
         return EvidenceRead(document=document, kept=keep("target_evidence", raw, redactor=self.redactor))
+
+    async def _get_twice(self, path: str) -> Reply:
+        """Read the route; once more when the connection failed, since a read changes nothing."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self.seconds.evidence
+        try:
+            return await self.peer.send(
+                "GET", path, seconds=self.seconds.evidence, max_bytes=MAX_EVIDENCE_BYTES
+            )
+        except TransportError as error:
+            pause = _PAUSES[0]
+            remaining = deadline - clock() - pause
+            if error.kind not in ("no_connection", "connection_lost") or remaining <= 0:
+                raise
+        await asyncio.sleep(pause)
+        return await self.peer.send("GET", path, seconds=remaining, max_bytes=MAX_EVIDENCE_BYTES)
 
     async def _post_until_started(self, body: bytes) -> Reply:
         for pause in (*_PAUSES, None):
