@@ -51,7 +51,7 @@ _KEPT_VARIABLES: Final = frozenset(
         "DYLD_LIBRARY_PATH",
     }
 )
-_KEPT_PREFIXES: Final = ("LC_", "PYTHON", "COV_CORE_", "COVERAGE_")
+_KEPT_PREFIXES: Final = ("LC_", "PYTHON")
 
 
 #: Asks whether a child is ready: what it tells of itself, or None as long as it is not.
@@ -99,6 +99,7 @@ class ChildSpec:
         probe: finds out whether it is ready.
         log: where its output goes.
         environ: its own variables; secrets reach it here.
+        script: what Python runs, with these arguments; the tether runs `agentbeat`.
     """
 
     name: str
@@ -107,6 +108,7 @@ class ChildSpec:
     probe: Probe
     log: Path
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    script: Path = _TETHER
 
     @property
     def title(self) -> str:
@@ -136,7 +138,7 @@ class Child:
         try:
             with spec.log.open("ab") as log:
                 process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
-                    [sys.executable, "-P", str(_TETHER), *spec.arguments],
+                    [sys.executable, "-P", str(spec.script), *spec.arguments],
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,

@@ -8,6 +8,7 @@ registry.json          agent-target-registry-v1
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,12 @@ class OutputFolder:
     def result_path(self, name: str) -> Path:
         """Where the result of this case goes."""
         return self.results / f"{name}.json"
+
+    def discard_if_empty(self) -> None:
+        """Remove the folder again when nothing was written into it."""
+        for folder in (self.path / "requests", self.results, self.path):
+            with suppress(OSError):
+                folder.rmdir()
 
     def write_registry(self, registry: dict[str, Any]) -> None:
         """Write the registry."""

@@ -29,7 +29,7 @@ _LESSONS: Final = (
 )
 #: The case that the hint at the end looks into.
 _SHOWN: Final = "refund-full-gullible-l3"
-_QUERY: Final = ".evaluation.metrics.overall.reason_codes, .evaluation.state.native_score"
+_QUERY: Final = ".evaluation.metrics.overall"
 
 
 def print_report(
@@ -46,9 +46,9 @@ def print_report(
         if surprised
         else f"All {len(performed)} runs came out as their cases expect"
     )
-    _line(console, f"{verdict} ({seconds:.1f} s). Requests, results and registry: {_shown(folder.path)}")
-    _line(console, "Look into one of them:")
-    _line(console, f"  jq '{_QUERY}' {_shown(folder.result_path(_SHOWN))}")
+    _line(console, f"{verdict} ({seconds:.1f} s).")
+    _line(console, f"Requests, results and the registry are in {_shown(folder.path)}; look into one:")
+    _line(console, f"  jq {_QUERY} {_shown(folder.result_path(_SHOWN))}")
 
 
 def report_document(performed: Sequence[Performed], folder: OutputFolder) -> str:

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
@@ -21,7 +21,7 @@ from typing import Final, TextIO
 import httpx
 from rich.console import Console
 
-from agentbeat_core.demo.case_set import DEMO_CASES
+from agentbeat_core.demo.case_set import DEMO_CASES, DemoCase
 from agentbeat_core.demo.children import ChildError
 from agentbeat_core.demo.output import OutputFolder, OutputFolderError, default_folder
 from agentbeat_core.demo.performance import Performed, perform
@@ -48,12 +48,14 @@ class DemoOptions:
         as_json: print one JSON document instead of the table.
         first_port: the servers take ports from here on; None: free ones.
         start_seconds: how long the servers may take to start.
+        cases: what is run.
     """
 
     out: Path | None = None
     as_json: bool = False
     first_port: int | None = None
     start_seconds: float = 60.0
+    cases: Sequence[DemoCase] = DEMO_CASES
 
 
 def run_demo(options: DemoOptions) -> int:
@@ -83,24 +85,27 @@ class _Show:
     async def run(self) -> int:
         """The whole demo; the exit code."""
         work = asyncio.ensure_future(self._work())
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, self._stop, work, signal.Signals(number))
+        self._listen(work)
         started = time.monotonic()
         try:
             performed = await work
         except asyncio.CancelledError:
             if self._caught is None:
                 raise
-            _say(self._messages, f"agentbeat demo: {self._caught.name}, all servers are stopped")
+            _say(self._messages, f"agentbeat demo: {self._caught.name}; all servers are stopped")
             return 128 + self._caught
         except (ChildError, httpx.HTTPError, OSError) as error:
             _say(self._messages, f"agentbeat demo: {error}")
             return _FAILED
         finally:
-            for number in _SIGNALS:
-                loop.remove_signal_handler(number)
+            self._folder.discard_if_empty()
         return self._tell(performed, time.monotonic() - started)
+
+    def _listen(self, work: asyncio.Future[list[Performed]]) -> None:
+        """End the work at a signal, unless whoever started us has it ignored (`nohup`)."""
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, self._stop, work, number)
 
     async def _work(self) -> list[Performed]:
         with (
@@ -117,7 +122,7 @@ class _Show:
         stage = await set_up(self._supervisor, scratch, self._ports())
         return await self._supervisor.guard(
             perform(
-                DEMO_CASES,
+                self._options.cases,
                 stage=stage,
                 supervisor=self._supervisor,
                 folder=self._folder,

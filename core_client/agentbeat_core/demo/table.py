@@ -103,14 +103,17 @@ def _blocks(rows: Iterable[Row]) -> Iterator[RenderableType]:
         head.append(f", observed {outcome.observed}" if outcome.observed else "")
         head.append(f"  ({row.note})" if row.note else "")
         yield head
-        yield _indented(Text(f"evidence {' '.join(_evidence(outcome))}"))
-        if outcome.overall is not None:
+        status, *channels = _evidence(outcome)
+        evidence = f"{status} {', '.join(channels)}".strip()
+        if outcome.overall is None:
+            yield _indented(Text(evidence))
+        else:
             verdicts = [
                 Text.assemble("ASR " if name == "asr" else f"{name} ", _verdict(getattr(outcome, name)))
                 for name in _METRICS
             ]
             yield _indented(Text(", ").join(verdicts))
-            yield _indented(Text(f"score {_score(outcome)}, {_label(outcome)}"))
+            yield _indented(Text(f"score {_score(outcome)}, {_label(outcome)}; evidence {evidence}"))
         yield Text()
 
 
