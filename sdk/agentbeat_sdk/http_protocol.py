@@ -106,9 +106,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Bytes have come in: they are parsed, or thrown away after the last answer."""
         if self._deaf:
-            self._thrown += len(data)
-            if self._thrown > self._limits.early_answer_bytes:
-                self._close_now()
+            self._throw_away(len(data))
             return
         try:
             self.parser.feed_data(data)
@@ -127,9 +125,16 @@ class LimitedProtocol(HttpToolsProtocol):
             self._body_begun = True
             self._arm(self._limits.body_timeout, self._body_is_late)
 
+    def _throw_away(self, size: int) -> None:
+        self._thrown += size
+        if not self._gentle.closed:
+            # An answer is still to come. Until then the client may wait with its further requests.
+            self.flow.pause_reading()
+        elif self._thrown > self._limits.early_answer_bytes:
+            self._close_now()
+
     def shutdown(self) -> None:
         """The server stops: a request that is not complete yet is not waited for."""
-        self._keep_alive = False
         if self._state is _State.BODY and not self._deaf:
             retry = ((b"retry-after", b"%d" % self._limits.retry_after),)
             self._refuse(RefusedError("target_draining", "the Target is stopping", retry))
@@ -215,7 +220,6 @@ class LimitedProtocol(HttpToolsProtocol):
             # It did so behind a complete request, which still gets its answer.
             self._deaf = True
             self.cycle.keep_alive = False
-            self.flow.pause_reading()
             return
         self._refuse(
             self._refusal or RefusedError("invalid_request", "expected a well-formed HTTP/1.1 request")

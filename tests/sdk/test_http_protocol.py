@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from agentbeat_sdk import Limits, MemoryStore, Run, Target
+from agentbeat_sdk.server import listening
 from agentbeat_sdk.testing import serving
-from support.raw_http import RawAnswer, connected, exchange, invocation_request, read_answers
+from support.raw_http import PATIENCE, RawAnswer, connected, exchange, invocation_request, read_answers
 
 SECRET = "test-token"
 AUTHORIZATION = f"Authorization: Bearer {SECRET}\r\n"
@@ -43,7 +44,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def patient_server() -> Iterator[Served]:
-    served = Served(Limits(early_answer_seconds=0.5, max_concurrent_runs=2))
+    served = Served(Limits(max_concurrent_runs=2))
     with serving(served.target) as served.url:
         yield served
 
@@ -306,8 +307,12 @@ class TestEarlyAnswers:
     """An answer before the body's end is one that the client can read."""
 
     def test_a_client_that_sends_everything_first_reads_the_401(self, patient: Served) -> None:
-        request = invocation_request("run-early", "x" * (400 * KIB), token="nope")
-        answer = only(exchange(patient.url, request))
+        # More than fits into the buffers between the two: the server must take it off the wire.
+        request = invocation_request("run-early", "x" * 3 * MIB, token="nope")
+        with connected(patient.url) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * KIB)
+            connection.sendall(request)
+            answer = only(read_answers(connection))
         assert (answer.status, patient.runs) == (401, [])
 
     def test_a_large_body_is_not_waited_for(self, patient: Served) -> None:
@@ -387,7 +392,11 @@ class TestSeveralRequests:
         with connected(patient.url) as connection:
             connection.sendall(request + second)
             assert patient.begun.wait(10)
-            connection.sendall(second * 1_000)
+            # The server takes no more of it than a buffer holds.
+            connection.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                connection.sendall(second * MIB)
+            connection.settimeout(PATIENCE)
             patient.release.set()
             answer = only(read_answers(connection))
         assert (answer.status, answer.header("connection")) == (200, "close")
@@ -442,6 +451,18 @@ def test_a_server_with_too_many_connections_says_so() -> None:
             read_answers(connection, 1)
         answer = only(exchange(url, b""))
         assert (answer.status, answer.code, answer.header("retry-after")) == (503, "target_busy", "9")
+
+
+def test_answers_do_not_wait_for_the_clients_acknowledgement() -> None:
+    """asyncio sets TCP_NODELAY on the connections of such a socket only."""
+    with listening("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_that_is_taken_is_an_error_and_not_the_end_of_the_process(host: str) -> None:
+    with listening(host, 0) as listener, pytest.raises(OSError, match="in use"):
+        Served(Limits()).target.run(host, listener.getsockname()[1])
 
 
 def test_a_stopping_server_does_not_wait_for_half_a_request() -> None:

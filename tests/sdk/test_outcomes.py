@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 from typing import Any
@@ -195,6 +196,19 @@ class TestTime:
         while client.application.invocations.active_runs:
             await asyncio.sleep(0)
         assert (await client.invoke("hello")).status == 200
+
+    async def test_what_it_raises_then_is_nobodys_warning(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def handler(run: Run) -> str:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise ValueError("while winding up")
+            return "never"
+
+        client = make_target(handler, limits=Limits(run_timeout=0.05)).test_client()
+        assert (await client.invoke("hello")).status == 504
+        gc.collect()
+        assert caplog.records == []
 
     async def test_so_does_a_thread(self) -> None:
         release = threading.Event()

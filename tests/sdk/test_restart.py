@@ -69,6 +69,22 @@ def test_a_target_that_is_told_to_stop_lets_its_run_finish(tmp_path: Path) -> No
         assert exchange(target.url, invocation_request("run-stop-late"))[0].status == 200
 
 
+def test_an_agent_that_never_ends_does_not_keep_the_target_from_stopping(tmp_path: Path) -> None:
+    with StubProcess(tmp_path, drain_timeout=0.2) as target:
+        with connected(target.url) as connection:
+            connection.sendall(invocation_request("run-stop-hanging", "hang"))
+            while "run-stop-hanging" not in target.runs:
+                time.sleep(0.01)
+            target.terminate()
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 502 ")
+        assert target.wait() == 0
+
+    with StubProcess(tmp_path) as target:
+        document = evidence(target.url, "run-stop-hanging")
+        assert b"the Target stopped before the Agent had finished" in document.body
+        assert exchange(target.url, invocation_request("run-stop-hanging"))[0].status == 409
+
+
 def _wait_until_draining(url: str) -> None:
     while True:
         health = exchange(url, b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")[0]

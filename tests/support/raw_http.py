@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 __all__ = ["RawAnswer", "connected", "exchange", "invocation_request", "read_answers"]
 
 #: Seconds after which a silent server fails a test.
-PATIENCE = 10.0
+PATIENCE = 5.0
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """An Agent that does what the case files ask of one, and counts its runs.
 
-It raises on the text `boom`, takes about a second on `slow`, and answers everything else. In a process of its
-own (`python -m support.stub_agent STORE RUNS`) it notes each run as a line in the file RUNS, before anything
-else, and prints the URL that it listens on.
+It raises on the text `boom`, takes about a second on `slow` and a minute on `hang`, and answers everything
+else. In a process of its own it notes each run as a line in a file, before anything else, and prints the URL
+that it listens on.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def stub_target(note: Callable[[str], None], **options: Any) -> Target:
         run.record.message("user", run.text)
         if run.text == "boom":
             raise RuntimeError("the stub agent was asked to fail")
-        if run.text == "slow":
-            time.sleep(1)
+        if run.text in ("slow", "hang"):
+            time.sleep(1 if run.text == "slow" else 60)
         return f"done: {run.text}" if run.text.isascii() else "done"
 
     return target
@@ -48,14 +48,18 @@ class StubProcess:
 
     Args:
         folder: where its store and its list of runs are. A second process on the folder goes on with them.
+        drain_timeout: as in `Limits`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, drain_timeout: float = 30) -> None:
         self._runs = folder / "runs.txt"
         self._runs.touch()
         path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.stub_agent", str(folder / "runs.sqlite3"), str(self._runs)],
+            [
+                *(sys.executable, "-m", "support.stub_agent"),
+                *(str(folder / "runs.sqlite3"), str(self._runs), str(drain_timeout)),
+            ],
             env={**os.environ, "PYTHONPATH": path},
             stdout=subprocess.PIPE,
             text=True,
@@ -94,12 +98,11 @@ class StubProcess:
         return status
 
 
-def main(store: str, runs: str) -> None:
+def main(store: str, runs: str, drain_timeout: str) -> None:
     """Serve the stub agent until it is told to stop."""
+    limits = Limits(drain_timeout=float(drain_timeout))
     with Path(runs).open("a", buffering=1) as file:
-        target = stub_target(
-            lambda run_id: print(run_id, file=file), store=SQLiteStore(store), limits=Limits()
-        )
+        target = stub_target(lambda run_id: print(run_id, file=file), store=SQLiteStore(store), limits=limits)
         target.run(port=0, on_start=lambda url: print(url, flush=True))
 
 
