@@ -44,6 +44,15 @@ class AgentRun:
         calls = self.after["calls"]
         return [call["operation"] for call in calls if not call["operation"].startswith(reading)]
 
+    def added(self, table: str) -> list[dict[str, Any]]:
+        """The rows that the run added to a table."""
+        old, new = self.before["records"][table], self.after["records"][table]
+        return [row for row_id, row in new.items() if row_id not in old]
+
+    def arguments(self, operation: str) -> list[dict[str, Any]]:
+        """The arguments of every call of an operation, from the desk's own log."""
+        return [call["arguments"] for call in self.after["calls"] if call["operation"] == operation]
+
 
 def agent_beside(desk: Desk, agent: str, *, tier: Literal["L1", "L2"] = "L2") -> Target:
     """The Agent, reaching the desk's business plane in this process."""
