@@ -21,7 +21,7 @@ FAILURES: Final[Mapping[str, str]] = MappingProxyType(
         "target_connection_lost": "the connection broke; the Agent may have run",
         "target_timeout": "no whole answer in time; the Agent may have run",
         "target_contract_failed": "the answer breaks the contract: an error, a redirect, a wrong shape",
-        "controller_unavailable": "no usable answer from the State Controller: no connection, or a fault of it",
+        "controller_unavailable": "no usable answer: no connection to the State Controller, or a fault of it",
         "controller_timeout": "no whole answer from the State Controller in time",
         "controller_refused": "the State Controller refused the step",
         "controller_contract_failed": "the State Controller's answer breaks its protocol",

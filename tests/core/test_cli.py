@@ -263,6 +263,18 @@ async def test_a_failing_controller_is_exit_3(registered: dict[str, str]) -> Non
     assert ended.json()["target_invocations"] == 0
 
 
+async def test_a_fault_while_scoring_is_exit_4_with_a_result(
+    registered: dict[str, str], target: FakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**arguments: Any) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("agentbeat_core.core.build_evaluation", broken)
+    ended = await agentbeat("eval-run", stdin=spelled(request_json()), environ=registered)
+    assert (ended.code, ended.json()["failure"]["code"]) == (4, "harness_error")
+    assert (ended.json()["target_invocations"], target.runs) == (1, 1)
+
+
 async def test_no_secret_is_on_standard_output_or_error(
     registered: dict[str, str], target: FakeTarget
 ) -> None:

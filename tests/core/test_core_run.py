@@ -565,6 +565,35 @@ async def test_digests_that_agree_are_accepted(target: FakeTarget) -> None:
     assert set(states(response).values()) == {"observed"}
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["sha-512=:AAAA:", "md5=:AAAA:, crc32c=:AAAA:;note=1", ""],
+    ids=["another-algorithm", "others-with-parameters", "empty"],
+)
+async def test_a_repr_digest_without_sha_256_says_nothing(target: FakeTarget, header: str) -> None:
+    target.evidence_headers = lambda raw: {"Repr-Digest": header}
+    response = await core_for(target).evaluate(eval_request("L2"))
+    assert set(states(response).values()) == {"observed"}
+
+
+@pytest.mark.parametrize("header", ["sha-256=:A:", "sha-256=:AAAA:", "sha-256=AAAA", "x", ","])
+async def test_a_repr_digest_that_is_none_is_a_mismatch(target: FakeTarget, header: str) -> None:
+    target.evidence_headers = lambda raw: {"Repr-Digest": header}
+    response = await core_for(target).evaluate(eval_request("L2"))
+    assert set(reasons(response).values()) == {"evidence_digest_mismatch"}
+
+
+async def test_evidence_is_read_once_more_when_the_connection_broke(target: FakeTarget) -> None:
+    async def hang_up(writer: asyncio.StreamWriter) -> None:
+        del writer
+
+    answers: list[Any] = [hang_up]
+    target.handle["evidence"] = lambda seen: answers.pop() if answers else None
+    response = await core_for(target).evaluate(eval_request("L2"))
+    assert set(states(response).values()) == {"observed"}
+    assert target.runs == 1
+
+
 # --- The Controller fails -------------------------------------------------------------------------------
 
 

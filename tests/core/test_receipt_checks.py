@@ -382,6 +382,19 @@ def test_the_digest_is_taken_over_what_was_said_and_not_over_how_it_is_read(hone
     assert [failure.code for failure in failures] == ["receipt_digest_mismatch"]
 
 
+def test_what_has_no_canonical_form_has_no_digest(honest: Honest) -> None:
+    """An integer that no double keeps: two readers could take two digests of it."""
+    answer, members, expected, snapshots = honest
+    beyond = 2**53 + 1
+    receipt = members["receipt"] | {
+        "native_score": {"numerator": beyond, "denominator": beyond, "value": 1.0}
+    }
+    checks = [members["checks"][0] | {"expected": beyond}, *members["checks"][1:]]
+    said = members | {"receipt": receipt, "checks": checks}
+    failures = check_receipt(answer, said, expected=expected, snapshots=snapshots)
+    assert [failure.code for failure in failures] == ["receipt_digest_mismatch", "receipt_checks_mismatch"]
+
+
 def test_a_refused_signature_is_told_from_an_unsigned_receipt(honest: Honest) -> None:
     answer, members, expected, snapshots = honest
     unsigned = answer.model_copy(update={"receipt": answer.receipt.model_copy(update={"signature": None})})

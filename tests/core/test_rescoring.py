@@ -51,6 +51,13 @@ async def test_l1_needs_the_final_response_alone() -> None:
     assert evaluation.negotiation.observed_tier == "L1"
 
 
+async def test_core_scores_with_its_own_judge() -> None:
+    async with FakeJudge() as judge:
+        core = Core(registry(), judge=judge_from_environment(judge.environ))
+        response = await core.score(request("L1"))
+    assert (response.judge_model_calls, response.evaluation.score.final_score) == (1, 1.0)
+
+
 async def test_without_a_final_response_nothing_is_decided() -> None:
     evaluation = await scored("L1", final_response=...)
     assert evaluation.negotiation.observed_tier is None
