@@ -597,3 +597,11 @@ def test_every_public_name_of_core_can_be_had() -> None:
     assert set(agentbeat_core.__all__) <= set(dir(agentbeat_core))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         agentbeat_core.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("codes", ["REFUSALS", "FAILURES", "RECEIPT_CODES"])
+def test_the_documentation_names_every_code(codes: str) -> None:
+    import agentbeat_core
+
+    text = (Path(__file__).parents[2] / "docs" / "core.md").read_text(encoding="utf-8")
+    assert [code for code in getattr(agentbeat_core, codes) if f"`{code}`" not in text] == []
