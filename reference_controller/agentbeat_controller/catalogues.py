@@ -1,13 +1,14 @@
-"""The catalogue: an environment's profiles as the control plane and the command line list them."""
+"""The catalogue: an environment's profiles, as they are listed and as a reset chooses from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from agentbeat_controller.environments.base import Profile
-from agentbeat_protocol import Catalogue, ProfileEntry
+from agentbeat_controller.refusals import invalid_request, profile_not_found
+from agentbeat_protocol import Catalogue, ProfileEntry, ResetRequest
 
-__all__ = ["catalogue_of", "profile_entry"]
+__all__ = ["catalogue_of", "profile_entry", "profile_to_reset"]
 
 
 def catalogue_of(profiles: Iterable[Profile], *, controller_id: str) -> Catalogue:
@@ -26,3 +27,23 @@ def profile_entry(profile: Profile) -> ProfileEntry:
         dimensions=profile.dimensions,
         surfaces=profile.surfaces,
     )
+
+
+def profile_to_reset(profiles: Mapping[str, Profile], request: ResetRequest) -> Profile:
+    """The profile that a reset names, if it can be reset as asked.
+
+    Whether the digest is the catalogue's is for later: a recorded answer comes before it (CTL-2).
+
+    Raises:
+        ProtocolError: `profile_not_found`, or `invalid_request` for a mode or surface that it does not have.
+    """
+    profile = profiles.get(request.profile_id)
+    if profile is None:
+        raise profile_not_found()
+    if request.binding_mode not in profile.binding_modes:
+        expected = "a binding mode of the profile"
+        raise invalid_request("/binding_mode", got="another binding mode", expected=expected)
+    if request.injection is not None and request.injection.surface not in profile.surfaces:
+        expected = "a surface of the profile"
+        raise invalid_request("/injection/surface", got="an unknown surface", expected=expected)
+    return profile

@@ -18,8 +18,8 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from agentbeat_controller import store
-from agentbeat_controller.catalogues import catalogue_of
-from agentbeat_controller.environments.base import Environment, Profile
+from agentbeat_controller.catalogues import catalogue_of, profile_to_reset
+from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.judging import judge, own_snapshot
 from agentbeat_controller.lease_book import LeaseBook
 from agentbeat_controller.leases import Lease
@@ -30,7 +30,6 @@ from agentbeat_controller.refusals import (
     invalid_request,
     not_found,
     profile_changed,
-    profile_not_found,
     snapshot_too_large,
 )
 from agentbeat_controller.store import Snapshot
@@ -160,7 +159,9 @@ class ControlPlane:
 
     def reset(self, request: ResetRequest) -> bytes:
         """Set the profile's exact starting state and lease it to the run (CTL-3, CTL-6)."""
-        profile = self._profile_to_reset(request)
+        profile = profile_to_reset(self._profiles, request)
+        if request.deployment_profile_id not in self._deployments:
+            raise not_found("CTL-6", "a Deployment of this Controller")
 
         def make(connection: Connection, environment_id: str) -> tuple[Lease, ControllerMessage]:
             if request.profile_digest != profile.profile_digest:
@@ -286,22 +287,6 @@ class ControlPlane:
             return ReleaseAnswer(**_common(lease), lease_id=lease.lease_id, status="released")
 
         return self.book.in_lease(request, "release", act, profiles=self._profiles)
-
-    def _profile_to_reset(self, request: ResetRequest) -> Profile:
-        profile = self._profiles.get(request.profile_id)
-        if profile is None:
-            raise profile_not_found()
-        if request.binding_mode not in profile.binding_modes:
-            raise invalid_request(
-                "/binding_mode", got="another binding mode", expected="a binding mode of the profile"
-            )
-        if request.injection is not None and request.injection.surface not in profile.surfaces:
-            raise invalid_request(
-                "/injection/surface", got="an unknown surface", expected="a surface of the profile"
-            )
-        if request.deployment_profile_id not in self._deployments:
-            raise not_found("CTL-6", "a Deployment of this Controller")
-        return profile
 
 
 def _common(lease: Lease) -> dict[str, Any]:

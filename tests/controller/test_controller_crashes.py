@@ -8,44 +8,32 @@ from pathlib import Path
 
 import pytest
 
-CALLS = ("reset", "before", "after", "verify", "renew", "release", "business", "late")
 
-
-@pytest.fixture(scope="module")
-def crashes(tmp_path_factory):
-    """Call to what was found after a kill at each of its points; the last point is after the commit."""
-    folder = tmp_path_factory.mktemp("crashes")
+def crash_points(folder, call):
+    """What was found after a kill at each point of the call; the last point is after its commit."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    command = [sys.executable, "-m", "support.crash_points", str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    command = [sys.executable, "-m", "support.crash_points", str(folder), call]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_a_kill_before_the_commit_leaves_every_row_as_it_was(crashes, call):
-    """Nothing of the call is there, so the lease is as it was, or was never given."""
-    points = crashes[call]
+@pytest.mark.parametrize(
+    "call",
+    ["reset", "before", "after", "verify", "renew", "release", "business-call", "call-on-an-expired-lease"],
+)
+def test_a_kill_at_any_point_of_a_call_leaves_all_of_it_or_nothing(tmp_path, call):
+    """Before the commit every row is as it was; sent again after the restart, the call does its work once."""
+    points = crash_points(tmp_path, call)
     assert len(points) >= 5
-    assert all(point["unchanged"] for point in points[:-1])
-    assert not points[-1]["unchanged"]
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_after_a_restart_the_same_call_does_its_work_once(crashes, call):
-    """Whether it was killed before or after its commit; sent once more, it has the recorded answer."""
-    for point in crashes[call]:
-        if call == "business":
+    assert [point["unchanged"] for point in points] == [True] * (len(points) - 1) + [False]
+    for point in points:
+        if call == "business-call":
             assert (point["first"], point["second"]) == ("written", "written")
-        elif call == "late":
+        elif call == "call-on-an-expired-lease":
             assert (point["first"], point["second"]) == ("lease_expired", "lease_expired")
         else:
             assert json.loads(point["first"])["run_id"] == "run-a"
             assert point["second"] == point["first"]
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_no_snapshot_is_without_its_content_and_no_run_has_two_receipts(crashes, call):
-    for point in crashes[call]:
         assert point["without_content"] == []
         assert point["receipts"] == (1 if call == "verify" else 0)

@@ -1,8 +1,8 @@
 """Kill a Controller between every two statements of every call, and see what a restart finds.
 
-A script of its own, because it forks: `python -m support.crash_points FOLDER` prints one JSON object, call to
-the list of its points. A point is a statement before which the process is killed with SIGKILL, the commit, or
-the time between the commit and the answer.
+A script of its own, because it forks: `python -m support.crash_points FOLDER CALL` prints the call's points
+as one JSON array. A point is a statement before which the process is killed with SIGKILL, the commit, or the
+time between the commit and the answer.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ DONE = {
     "verify": ["reset", "before", "after"],
     "renew": ["reset"],
     "release": ["reset", "before"],
-    "business": ["reset", "before"],
-    "late": ["reset", "before"],
+    "business-call": ["reset", "before"],
+    "call-on-an-expired-lease": ["reset", "before"],
 }
 MODELS = {
     "reset": ResetRequest,
@@ -55,7 +55,7 @@ def perform(rig: Rig, run: Run, call: str) -> str:
         if call in MODELS:
             method = rig.plane.snapshot if call in ("before", "after") else getattr(rig.plane, call)
             return method(validated(MODELS[call], run.body(call))).decode()
-        if call == "late":
+        if call == "call-on-an-expired-lease":
             rig.clock.advance(15 * 60)
         with rig.door.enter("deployment-a", "run-a") as entry:
             write(entry, "cash", 90)
@@ -131,8 +131,7 @@ def points_of(folder: Path, call: str) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    json.dump({call: points_of(folder, call) for call in DONE}, sys.stdout)
+    json.dump(points_of(Path(sys.argv[1]), sys.argv[2]), sys.stdout)
 
 
 if __name__ == "__main__":
