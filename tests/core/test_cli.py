@@ -87,6 +87,14 @@ async def start(*arguments: str, environ: Mapping[str, str]) -> asyncio.subproce
     )
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between tries nothing but time would pass."""
+    monkeypatch.setattr("agentbeat_core.clients.target_client._PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("agentbeat_core.clients.controller_client._PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("agentbeat_core.clients.controller_client._BUSY_PAUSE", 0.01)
+
+
 @pytest.fixture
 async def target() -> AsyncIterator[FakeTarget]:
     async with FakeTarget() as fake:

@@ -29,6 +29,14 @@ from support.loopback import Answer, Seen, free_port, json_answer
 Object = dict[str, Any]
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between tries nothing but time would pass."""
+    monkeypatch.setattr("agentbeat_core.clients.target_client._PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("agentbeat_core.clients.controller_client._PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("agentbeat_core.clients.controller_client._BUSY_PAUSE", 0.01)
+
+
 @pytest.fixture
 async def target() -> AsyncIterator[FakeTarget]:
     async with FakeTarget() as fake:
@@ -390,10 +398,7 @@ async def test_a_busy_target_is_asked_again_under_the_same_id(target: FakeTarget
     assert [seen.json()["run_id"] for seen in target.seen] == [RUN_ID, RUN_ID]
 
 
-async def test_a_target_that_stays_busy_fails_the_run_without_an_invocation(
-    target: FakeTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agentbeat_core.clients.target_client._PAUSES", (0.01, 0.01))
+async def test_a_target_that_stays_busy_fails_the_run_without_an_invocation(target: FakeTarget) -> None:
     target.handle["invoke"] = lambda seen: error("target_busy", 503)
     response = await core_for(target).evaluate(eval_request("L1"))
     assert response.failure is not None
@@ -626,7 +631,7 @@ async def test_an_environment_that_stays_busy_fails_the_run(
 ) -> None:
     controller.fail["reset"] = lambda seen: error("environment_busy", 409, Retry_After="0")
     core = core_for(target, controller)
-    response = await core.evaluate(eval_request("L3", timeouts={"controller": 0.6}))
+    response = await core.evaluate(eval_request("L3", timeouts={"controller": 0.1}))
     assert response.failure is not None
     assert response.failure.code == "environment_busy"
     assert len(controller.steps) > 1

@@ -25,6 +25,12 @@ MESSAGES = ({"role": "system", "content": "Judge."}, {"role": "user", "content":
 PROMPT = JudgePrompt(messages=MESSAGES, digest=digest(list(MESSAGES)), whole=True)
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between tries nothing but time would pass."""
+    monkeypatch.setattr("agentbeat_core.judge.client._PAUSE_SECONDS", 0.01)
+
+
 @pytest.fixture
 async def target() -> AsyncIterator[FakeTarget]:
     async with FakeTarget() as fake:
@@ -161,10 +167,7 @@ async def test_a_judge_that_is_silent_for_longer_than_its_time_is_unavailable(
     assert phase.outcome == "failed"
 
 
-async def test_a_judge_that_nobody_serves_is_unavailable(
-    target: FakeTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agentbeat_core.judge.client._PAUSE_SECONDS", 0.01)
+async def test_a_judge_that_nobody_serves_is_unavailable(target: FakeTarget) -> None:
     environ = {"AIBEAT_JUDGE_BASE_URL": f"http://127.0.0.1:{free_port()}", "AIBEAT_JUDGE_MODEL": "m"}
     response = await evaluate(target, environ)
     assert response.eval_run.status == "completed"
@@ -230,8 +233,7 @@ async def test_a_server_that_did_not_answer_is_asked_once_more(judge: FakeJudge,
     ]
 
 
-async def test_it_is_asked_twice_at_most(judge: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentbeat_core.judge.client._PAUSE_SECONDS", 0.01)
+async def test_it_is_asked_twice_at_most(judge: FakeJudge) -> None:
     judge.instead = lambda seen: error("later", 503)
     outcome = await assess(judge)
     assert (outcome.scores, outcome.reason) == (None, "judge_http_503")
