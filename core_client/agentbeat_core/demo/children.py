@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import httpx
 
-__all__ = ["Child", "ChildError", "ChildSpec", "Probe", "answers_at", "ready_file"]
+__all__ = ["Child", "ChildError", "ChildSpec", "Probe", "ready_file", "says_and_answers"]
 
 #: How long a child has to stop after SIGTERM, in seconds; then it is killed.
 STOP_SECONDS: Final = 5.0
@@ -73,10 +73,18 @@ def ready_file(path: Path) -> Probe:
     return probe
 
 
-def answers_at(url: str) -> Probe:
-    """Ready when it answers 200 with JSON at this URL."""
+def says_and_answers(log: Path, words: str, url: str) -> Probe:
+    """Ready when it has printed these words and the URL answers 200 with JSON.
+
+    The words are what tells it apart from somebody else who has its port.
+    """
+
+    def said() -> bool:
+        return log.exists() and words.encode() in log.read_bytes()
 
     async def probe() -> dict[str, Any] | None:
+        if not said():
+            return None
         try:
             async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False) as client:
                 answer = await client.get(url)

@@ -27,7 +27,7 @@ from agentbeat_core.registry import TargetRegistry
 from agentbeat_core.runs import PhaseName
 from agentbeat_protocol.evaluation import Deployment, EvalRunResponse, read_eval_run_request
 
-__all__ = ["Performed", "perform"]
+__all__ = ["Performed", "perform", "row_of"]
 
 #: How many runs are under way at once.
 _AT_ONCE: Final = 6
@@ -70,7 +70,7 @@ async def perform(
                     on_phase=_on_phase(case, supervisor, progress),
                 )
                 folder.write_result(case.name, response)
-                performed = Performed(case=case, run_id=run_id, response=response, row=_row(case, response))
+                performed = Performed(case=case, run_id=run_id, response=response, row=row_of(case, response))
                 progress.done(case.name, _word(performed))
                 return performed
 
@@ -105,7 +105,8 @@ def _on_phase(case: DemoCase, supervisor: Supervisor, progress: Progress) -> Cal
     return tell
 
 
-def _row(case: DemoCase, response: EvalRunResponse) -> Row:
+def row_of(case: DemoCase, response: EvalRunResponse) -> Row:
+    """The row of a case that ended with this response."""
     outcome = outcome_of(response)
     surprises = differences(case.expect, outcome)
     if surprises and response.failure is not None:

@@ -19,7 +19,7 @@ from agentbeat_protocol.evaluation import TIER_CHANNELS
 from agentbeat_protocol.models import validated
 from agentbeat_protocol.strict_json import read_json
 
-__all__ = ["registry_document"]
+__all__ = ["deployment_document", "registry_document"]
 
 _SECONDS: Final = 10.0
 
@@ -43,7 +43,9 @@ async def registry_document(stage: Stage, scenarios: tuple[str, ...]) -> dict[st
             {
                 "target_id": player.target_id,
                 "deployments": [
-                    _deployment(player, stage.controllers[player.controller], profiles[player.controller])
+                    deployment_document(
+                        player, stage.controllers[player.controller], profiles[player.controller]
+                    )
                 ],
             }
             for player in CAST
@@ -51,9 +53,14 @@ async def registry_document(stage: Stage, scenarios: tuple[str, ...]) -> dict[st
     }
 
 
-def _deployment(
+def deployment_document(
     player: Player, controller: Controller, profiles: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
+    """A Target's only Deployment, as the registry describes it.
+
+    Args:
+        profiles: scenario → the pinned profile.
+    """
     secret_ref, endpoint_ref = f"{player.target_id}-secret", f"{player.target_id}-endpoint"
     return {
         "deployment_profile_id": player.deployment_id,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from agentbeat_core.demo.children import ChildSpec, answers_at, ready_file
+from agentbeat_core.demo.children import ChildSpec, ready_file, says_and_answers
 from agentbeat_core.demo.supervision import Supervisor
 
 __all__ = ["CAST", "CONTROLLERS", "PROCESSES", "Controller", "Player", "Stage", "controller_child", "set_up"]
@@ -188,12 +188,13 @@ def _controller_spec(name: str, folder: Path, ports: Iterator[int]) -> ChildSpec
 
 
 def _judge_spec(port: int, folder: Path) -> ChildSpec:
+    log = _Files(folder, "judge").log
     return ChildSpec(
         name=_JUDGE,
         arguments=("judge", "serve", "--host", _HOST, "--port", str(port)),
         ports=(port,),
-        probe=answers_at(f"http://{_HOST}:{port}/healthz"),
-        log=_Files(folder, "judge").log,
+        probe=says_and_answers(log, f"{_HOST}:{port}", f"http://{_HOST}:{port}/healthz"),
+        log=log,
     )
 
 
