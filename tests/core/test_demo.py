@@ -24,12 +24,13 @@ from agentbeat_core.demo.case_set import DEMO_CASES, scenario_titles
 from agentbeat_core.demo.output import OutputFolder, default_folder
 from agentbeat_core.demo.performance import Performed, perform, row_of
 from agentbeat_core.demo.report import report_document
-from agentbeat_core.demo.stage import PROCESSES, set_up
+from agentbeat_core.demo.stage import CAST, PROCESSES, set_up
 from agentbeat_core.demo.supervision import Supervisor, free_ports
 from agentbeat_protocol.evaluation import EvalRunResponse, read_eval_run_request, read_registry
 from agentbeat_protocol.models import validated
 from agentbeat_protocol.strict_json import read_json
 
+AGENTS = {player.name: player.agent for player in CAST}
 BY_NAME = {case.name: case for case in DEMO_CASES}
 
 
@@ -115,9 +116,10 @@ def test_the_progress_is_told_line_by_line_and_not_among_the_results(whole: Ende
 
 
 def test_the_rows_stand_in_the_order_of_the_cases_whichever_ended_first(whole: Ended) -> None:
-    shown = [line.split()[:5] for line in whole.out.splitlines() if re.search(r" L[123] ", line)]
-    wanted = [(*scenario_titles()[case.scenario].split(), case.tier) for case in DEMO_CASES]
-    assert [(one, two, tier) for one, two, _, tier, *_ in shown[: len(DEMO_CASES)]] == wanted
+    shown = re.findall(r"^(\w+ \w+) +(\w+) +(L[123]) ", whole.out, re.MULTILINE)
+    assert shown == [
+        (scenario_titles()[case.scenario], AGENTS[case.player], case.tier) for case in DEMO_CASES
+    ]
 
 
 def test_what_goes_into_a_pipe_has_no_colours_and_120_columns(whole: Ended) -> None:
