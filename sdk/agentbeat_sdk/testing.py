@@ -239,9 +239,11 @@ def serving(target: Target, *, host: str = "127.0.0.1", port: int = 0) -> Iterat
         def work() -> None:
             try:
                 server.run([listener])
-            except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
-                if not url.done():
-                    url.set_exception(error)
+                error: BaseException = RuntimeError("the server has stopped before it began")
+            except BaseException as failure:  # noqa: BLE001 - the waiting thread raises it
+                error = failure
+            if not url.done():
+                url.set_exception(error)
 
         thread = threading.Thread(target=work, name="agentbeat-serving", daemon=True)
         thread.start()

@@ -61,7 +61,7 @@ def patient(patient_server: Served) -> Served:
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Served]:
     """A server that gives up soon."""
-    limits = Limits(head_timeout=0.1, body_timeout=0.1, idle_timeout=0.1, early_answer_seconds=0.1)
+    limits = Limits(head_timeout=0.1, body_timeout=0.1, idle_timeout=0.25, early_answer_seconds=0.1)
     served = Served(limits)
     with serving(served.target) as served.url:
         yield served
@@ -286,7 +286,7 @@ class TestDeadlines:
             host, port = hasty.url.removeprefix("http://").split(":")
             connection.connect((host, int(port)))
             connection.sendall(request)
-            time.sleep(0.5)
+            time.sleep(0.8)
             assert _received(connection) < 8 * MIB
 
     def test_a_slow_client_that_takes_something_is_waited_for(self, hasty: Served) -> None:
@@ -300,7 +300,7 @@ class TestDeadlines:
                 piece = connection.recv(MIB)
                 assert piece, received
                 received += len(piece)
-                time.sleep(0.03)
+                time.sleep(0.05)
 
 
 class TestEarlyAnswers:
@@ -463,6 +463,14 @@ def test_answers_do_not_wait_for_the_clients_acknowledgement() -> None:
 def test_a_port_that_is_taken_is_an_error_and_not_the_end_of_the_process(host: str) -> None:
     with listening(host, 0) as listener, pytest.raises(OSError, match="in use"):
         Served(Limits()).target.run(host, listener.getsockname()[1])
+
+
+def test_a_target_that_has_stopped_may_serve_again() -> None:
+    served = Served(Limits())
+    for run_id in ("run-first-time", "run-second-time"):
+        with serving(served.target) as url:
+            assert only(exchange(url, invocation_request(run_id))).status == 200
+    assert served.runs == ["run-first-time", "run-second-time"]
 
 
 def test_a_stopping_server_does_not_wait_for_half_a_request() -> None:

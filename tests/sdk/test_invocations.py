@@ -55,6 +55,7 @@ def test_the_answer_is_one_that_the_line_allows_and_the_agent_runs_only_then(
 
 
 def _check_headers(answer: RawAnswer) -> None:
+    assert answer.header("content-length") == str(len(answer.body))
     assert answer.header("content-type") == "application/json"
     assert answer.header("cache-control") == "no-store"
     assert answer.header("x-content-type-options") == "nosniff"

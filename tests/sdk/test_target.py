@@ -210,6 +210,31 @@ async def test_a_sync_agent_runs_in_a_thread_with_its_context() -> None:
     assert variable.get() == "of the caller"
 
 
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_the_tools_of_a_target_are_recorded_in_the_run_that_calls_them(kind: str) -> None:
+    target = Target("desk", token=SECRET, tier="L2", store=MemoryStore())
+
+    @target.tool
+    def look_up(order: str) -> str:
+        return f"{order}: shipped"
+
+    if kind == "sync":
+        target.invoke(lambda run: look_up(run.text))
+    else:
+
+        @target.invoke
+        async def answer(run: Run) -> str:
+            return look_up(run.text)
+
+    client = target.test_client()
+    results = await asyncio.gather(client.invoke("A-1"), client.invoke("A-2"))
+    for result, order in zip(results, ("A-1", "A-2"), strict=True):
+        assert result.evidence is not None
+        call, outcome, message = (event.data for event in result.evidence.events)
+        assert (call.name, call.arguments) == ("look_up", {"order": order})
+        assert (outcome.result, message.text) == (f"{order}: shipped", f"{order}: shipped")
+
+
 async def test_sync_agents_do_not_hold_up_each_other_or_the_server() -> None:
     both = threading.Barrier(2, timeout=5)
 

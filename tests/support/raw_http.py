@@ -81,10 +81,16 @@ def _read_answer(line: bytes, stream: Any) -> RawAnswer:
     while (line := stream.readline()) not in (b"\r\n", b""):
         name, _, value = line.decode("latin-1").partition(":")
         fields.append((name.lower(), value.strip()))
-    length = int(dict(fields).get("content-length", "0"))
-    body = b"" if int(status) in (204, 304) else stream.read(length)
-    assert len(body) == length or int(status) == 304
-    return RawAnswer(int(status), fields, body)
+    return RawAnswer(int(status), fields, _read_body(int(status), dict(fields).get("content-length"), stream))
+
+
+def _read_body(status: int, length: str | None, stream: Any) -> bytes:
+    if status < 200 or status in (204, 304):
+        return b""
+    # Without a length the body ends with the connection: some servers' own answers do.
+    body: bytes = stream.read() if length is None else stream.read(int(length))
+    assert length is None or len(body) == int(length)
+    return body
 
 
 def invocation_request(
