@@ -19,7 +19,8 @@ import httpx
 
 from agentbeat_core.clients.pool import ClientPool
 from agentbeat_core.plans import Endpoint
-from agentbeat_protocol import ProtocolError, read_error
+from agentbeat_protocol import EvidenceRefError, ProtocolError, read_error
+from agentbeat_protocol.references import check_no_redirect
 
 __all__ = ["FaultKind", "Peer", "Reply", "TransportError"]
 
@@ -148,9 +149,12 @@ class Peer:
 
 async def _body(response: httpx.Response, max_bytes: int) -> bytes:
     status = response.status_code
-    if 300 <= status <= 399:
-        # Where to is not repeated: a Location may hold secrets of its own.
-        raise TransportError("redirected", f"status {status}, and no redirect is followed", started=True)
+    try:
+        check_no_redirect(status, response.headers.get("Location"))
+    except EvidenceRefError as error:
+        raise TransportError(
+            "redirected", f"{error.got}, and no redirect is followed", started=True
+        ) from None
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding != "identity":
         raise TransportError("content_encoding", "an encoded body, although none was accepted", started=True)
