@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from agentbeat_core.endpoints import resolve_endpoint
 from agentbeat_core.plans import Endpoint, Plan, Seconds
@@ -37,10 +36,7 @@ from agentbeat_protocol.evaluation import (
 )
 from agentbeat_protocol.invocations import MAX_TEXT_BYTES
 
-__all__ = ["EXECUTION_ROUTE", "check_tiers", "check_weights", "negotiate", "plan_run", "task_text"]
-
-#: The one way in which this Core reaches a Target.
-EXECUTION_ROUTE: Final = "python_core_business_http"
+__all__ = ["check_tiers", "check_weights", "negotiate", "plan_run", "task_text"]
 
 Request = EvalRunRequest | PreflightRequest
 
@@ -129,10 +125,6 @@ def _check_description(request: Request, deployment: Deployment) -> None:
         if member is not None:
             message = f"{member} differs from the registered {name}"
             raise RefusedError(f"{name}_mismatch", message, path=f"/{name}/{member}")
-    route = request.target_profile.execution_route
-    if route != EXECUTION_ROUTE:
-        message = f"this Core runs {EXECUTION_ROUTE} only"
-        raise RefusedError("execution_route_unsupported", message, path="/target_profile/execution_route")
 
 
 def _first_difference(

@@ -30,7 +30,6 @@ REFUSALS: Final[Mapping[str, str]] = MappingProxyType(
         "deployment_unknown": "the Target has no Deployment of this deployment_profile_id",
         "target_profile_mismatch": "the request's target_profile is not the registered one",
         "target_capability_mismatch": "the request's target_capability is not the registered one",
-        "execution_route_unsupported": "the profile asks for another execution route than this Core's",
         # What is asked.
         "case_tier_mismatch": "case and request name different observation tiers",
         "scoring_profile_tier_mismatch": "scoring profile and request name different observation tiers",

@@ -86,12 +86,6 @@ REFUSED = [
         path="/target_capability/instrumentation",
         name="true-is-not-1",
     ),
-    Refusal(
-        "execution_route_unsupported",
-        request={"target_profile__execution_route": "other_route"},
-        registry={"target_profile__execution_route": "other_route"},
-        path="/target_profile/execution_route",
-    ),
     Refusal("case_tier_mismatch", request={"case__observation_tier": "L2"}, path="/case/observation_tier"),
     Refusal(
         "scoring_profile_tier_mismatch",

@@ -137,7 +137,7 @@ def profile() -> dict[str, Any]:
         "endpoint_ref": "desk-endpoint",
         "environment_ownership": "target_owned",
         "management_mode": "externally_managed",
-        "execution_route": "python_core_business_http",
+        "execution_route": "direct_target",
         "auth_secret_ref": "desk-secret",
     }
 

@@ -73,7 +73,7 @@ def deployment_document(
             "endpoint_ref": endpoint_ref,
             "environment_ownership": "evaluator_owned",
             "management_mode": "externally_managed",
-            "execution_route": "python_core_business_http",
+            "execution_route": "direct_target",
             "auth_secret_ref": secret_ref,
         },
         "target_capability": {
