@@ -1,7 +1,7 @@
 """`examples/`: the files have the public shapes, and what the README says to type works as it stands.
 
-Every block of the README is run by a shell, with the ports replaced by free ones and nothing else. A section's
-evaluation is waited for; the blocks before it are servers, which run until the test is over.
+Every block of the README is run by a shell, with the ports replaced by free ones and nothing else. The
+evaluation of a section is waited for; the blocks before it are servers, which run until the test is over.
 """
 
 from __future__ import annotations
