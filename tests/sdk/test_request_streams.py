@@ -42,6 +42,47 @@ class TestClientThatGoesAway:
             await asyncio.sleep(0)
         assert b"done" in (store.document("run-gone") or b"")
 
+    def test_its_evidence_is_kept_when_the_event_loop_ends(self) -> None:
+        """As under a server that is stopped twice."""
+        store = MemoryStore()
+        begun: list[str] = []
+
+        async def handler(run: Run) -> str:
+            run.record.message("assistant", "I begin")
+            begun.append(run.run_id)
+            await asyncio.Event().wait()
+            return "never"
+
+        async def main() -> None:
+            fields, body = invocation_parts("run-loop-ends")
+            application = make_target(handler, store=store).app
+            call = call_asgi(application, "POST", "/v1/agent/invocations", fields, [body])
+            running = asyncio.create_task(call)
+            while not begun:
+                await asyncio.sleep(0)
+            assert not running.done()
+
+        asyncio.run(main())
+        document = store.document("run-loop-ends") or b""
+        assert b"I begin" in document
+        assert b"the Target stopped before the Agent had finished" in document
+
+    async def test_a_server_that_fails_is_answered_500(self) -> None:
+        async def receive() -> dict[str, Any]:
+            raise OSError("/secret/socket is gone")
+
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        fields, _ = invocation_parts("run-server-fails")
+        scope = {"type": "http", "http_version": "1.1", "method": "POST", "headers": fields}
+        await make_target(echo).app(scope | {"path": "/v1/agent/invocations"}, receive, send)
+        assert sent[0]["status"] == 500
+        assert b"internal_error" in sent[1]["body"]
+        assert b"secret" not in sent[1]["body"]
+
     async def test_a_request_that_breaks_off_claims_nothing(self) -> None:
         store = MemoryStore()
         runs: list[str] = []

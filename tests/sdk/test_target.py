@@ -75,6 +75,18 @@ class TestMaking:
         assert SECRET not in shown
         assert "model-key-1" not in shown
 
+    @pytest.mark.parametrize(("token", "offers"), [(SECRET, "L2"), (None, "L2, open to anybody")])
+    def test_when_it_serves_it_says_where_and_to_whom(
+        self, capsys: pytest.CaptureFixture[str], token: str | None, offers: str
+    ) -> None:
+        make_target(echo, token=token)._announce("http://127.0.0.1:8080")
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err == (
+            f"target desk ({offers}) listens on http://127.0.0.1:8080;"
+            " runs are kept in memory, forgotten with this process\n"
+        )
+
     def test_it_has_one_agent(self) -> None:
         target = make_target(echo)
         with pytest.raises(RuntimeError, match="an Agent already"):
