@@ -160,8 +160,11 @@ def _config(plane: _Plane, drain_seconds: int) -> uvicorn.Config:
 def _listen(name: str, host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        opened = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise PortError(f"{name}: cannot listen on {host} port {port}: {error.strerror or error}") from None
+    # asyncio sets TCP_NODELAY only on sockets that name their protocol; without it each answer on a kept
+    # connection waits 40 ms for the client's delayed acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=opened.detach())
     listening.setblocking(False)
     return listening

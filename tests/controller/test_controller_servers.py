@@ -1,6 +1,8 @@
 """The front around an application and the two servers of one process."""
 
 import asyncio
+import contextlib
+import os
 import socket
 
 import httpx
@@ -99,6 +101,27 @@ async def test_it_is_ready_when_both_planes_answer_and_stops_when_asked():
             assert (await http.get(url)).status_code == 200
     service.stop()
     await asyncio.wait_for(running, 10)
+
+
+async def test_an_answer_does_not_wait_for_the_clients_acknowledgement():
+    """With Nagle's algorithm each answer on a kept connection would come 40 ms late."""
+    seen = []
+
+    async def looks_at_its_connection(scope, receive, send):
+        for descriptor in map(int, os.listdir("/proc/self/fd")):
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as found:
+                if found.getpeername() == tuple(scope["client"]):
+                    seen.append(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        await answer(send)
+
+    service, up = await planes(looks_at_its_connection), asyncio.Event()
+    running = asyncio.create_task(service.run(on_ready=up.set))
+    await asyncio.wait_for(up.wait(), 10)
+    async with httpx.AsyncClient() as http:
+        assert (await http.get(service.control_url)).status_code == 200
+    service.stop()
+    await asyncio.wait_for(running, 10)
+    assert seen == [1]
 
 
 async def test_when_nobody_can_be_told_that_it_is_up_it_ends():
