@@ -1,0 +1,39 @@
+"""`python -m benchmarks [NAME …]`: measure the hot paths and print the figures, or only those named."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+
+from benchmarks import canonical_state, controller_phases, evidence_document, invocation_path
+
+BENCHMARKS = {
+    "evidence": evidence_document.run,
+    "invocation": invocation_path.run,
+    "canonical": canonical_state.run,
+    "controller": controller_phases.run,
+}
+
+
+def main() -> int:
+    """Run the benchmarks that the command line names; the exit code."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    if unknown := [name for name in names if name not in BENCHMARKS]:
+        print(f"no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    start = time.monotonic()
+    print(
+        f"agentbeat-kit {version('agentbeat-kit')}, Python {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"
+    )
+    for name in names:
+        BENCHMARKS[name]()
+    print(f"\nA ratio is to the first line of its table. {time.monotonic() - start:.0f} s in all.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""A State Controller's part of an L3 run over HTTP: reset, both snapshots, verify; each run on its own desk.
+
+Beside them stands `GET /healthz` of the same process: what an exchange costs that does nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.measuring import percentile, print_table
+
+__all__ = ["run"]
+
+RUNS = 60
+WARM_UP = 5
+PROFILE = "desk-refund-full"
+DEPLOYMENT = "bench-deployment"
+
+
+def run() -> None:
+    """Measure and print."""
+    taken: dict[str, list[float]] = defaultdict(list)
+    with _controller() as client:
+        digest = _profile_digest(client)
+        for number in range(WARM_UP + RUNS):
+            steps = _one_run(client, number, digest)
+            if number >= WARM_UP:
+                for name, seconds in steps.items():
+                    taken[name].append(seconds)
+    base = percentile(taken["GET /healthz"], 0.5)
+    print_table(
+        f"State Controller on SQLite over loopback HTTP, {RUNS} runs",
+        ("", "p50 ms", "p95 ms", "ratio"),
+        (
+            (
+                name,
+                f"{percentile(values, 0.5) * 1000:.2f}",
+                f"{percentile(values, 0.95) * 1000:.2f}",
+                f"{percentile(values, 0.5) / base:.1f}",
+            )
+            for name, values in taken.items()
+        ),
+    )
+
+
+def _one_run(client: httpx.Client, number: int, digest: str) -> dict[str, float]:
+    """Seconds of each step of one run, and of all of them."""
+    common = {
+        "schema_version": "state-controller-v1",
+        "run_id": f"run-bench-{number}",
+        "case_id": "case-bench-001",
+        "profile_id": PROFILE,
+    }
+    steps: dict[str, float] = {}
+
+    def step(name: str, path: str, **members: Any) -> dict[str, Any]:
+        start = time.perf_counter()
+        answer = client.post(f"/v1/environment/{path}", json={**common, **members})
+        steps[name] = time.perf_counter() - start
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
+
+    start = time.perf_counter()
+    client.get("/healthz").raise_for_status()
+    steps["GET /healthz"] = time.perf_counter() - start
+    lease = step(
+        "reset",
+        "reset",
+        deployment_profile_id=DEPLOYMENT,
+        profile_digest=digest,
+        binding_mode="catalog",
+        attempt_nonce=secrets.token_hex(16),
+        snapshots=True,
+    )["lease_id"]
+    before = step("snapshot before", "snapshot", lease_id=lease, phase="before")
+    after = step("snapshot after", "snapshot", lease_id=lease, phase="after")
+    references = {
+        phase: {"ref": answer["snapshot_ref"], "digest": answer["digest"]}
+        for phase, answer in (("before", before), ("after", after))
+    }
+    step("verify, with the signed receipt", "verify", lease_id=lease, final_response="Done.", **references)
+    steps["all four"] = sum(seconds for name, seconds in steps.items() if name != "GET /healthz")
+    step("release", "release", lease_id=lease)
+    return steps
+
+
+def _profile_digest(client: httpx.Client) -> str:
+    profiles = client.get("/v1/environment/profiles").raise_for_status().json()["profiles"]
+    return next(str(entry["profile_digest"]) for entry in profiles if entry["profile_id"] == PROFILE)
+
+
+@contextlib.contextmanager
+def _controller() -> Iterator[httpx.Client]:
+    """A client of a Controller's control plane; the process is stopped at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        ready, log = Path(folder) / "ready.json", Path(folder) / "log"
+        options = ["--home", f"{folder}/home", "--ready-file", str(ready), "--deployment", DEPLOYMENT]
+        options += ["--control-port", "0", "--business-port", "0"]
+        with log.open("wb") as sink:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "agentbeat_controller", "serve", *options], stdout=sink, stderr=sink
+            )
+        try:
+            while not ready.exists():
+                if process.poll() is not None:
+                    raise RuntimeError(f"the State Controller did not start: {log.read_text()}")
+                time.sleep(0.02)
+            told = json.loads(ready.read_bytes())
+            secret = Path(told["control"]["secret_file"]).read_text().strip()
+            headers = {"Authorization": f"Bearer {secret}"}
+            with httpx.Client(base_url=told["control"]["url"], headers=headers, trust_env=False) as client:
+                yield client
+        finally:
+            process.terminate()
+            process.wait(15)
