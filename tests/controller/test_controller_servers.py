@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import pathlib
 import socket
 
 import httpx
@@ -108,8 +109,8 @@ async def test_an_answer_does_not_wait_for_the_clients_acknowledgement():
     seen = []
 
     async def looks_at_its_connection(scope, receive, send):
-        for descriptor in map(int, os.listdir("/proc/self/fd")):
-            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as found:
+        for descriptor in pathlib.Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(descriptor.name))) as found:
                 if found.getpeername() == tuple(scope["client"]):
                     seen.append(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         await answer(send)
