@@ -87,8 +87,7 @@ class AgentCall:
             return self._result()
         await self._give_up(limits)
         if self._stopped.done():
-            message = "the Target stopped before the Agent had finished"
-            return Failure("target_execution_failed", message, message)
+            return _stopped()
         message = f"the Agent took longer than {limits.run_timeout:g} seconds"
         return Failure("target_timeout", message, message)
 
@@ -100,6 +99,8 @@ class AgentCall:
 
     def _result(self) -> Completion | Failure:
         if self._task.cancelled():
+            if self._stopped.done():
+                return _stopped()  # the event loop cancels all its tasks at once, in any order
             return _failed("the Agent's task was cancelled from inside")
         if (error := self._task.exception()) is not None:
             logger.error("the Agent failed in %s", self._run.run_id, exc_info=error)
@@ -133,6 +134,11 @@ class AgentCall:
         if not task.cancelled():
             task.exception()  # one that nobody asks for any more is no warning
         self._on_end()
+
+
+def _stopped() -> Failure:
+    message = "the Target stopped before the Agent had finished"
+    return Failure("target_execution_failed", message, message)
 
 
 def _failed(cause: str) -> Failure:
