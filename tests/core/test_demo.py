@@ -62,17 +62,27 @@ def demo(scratch: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
         try:
             yield process
         finally:
+            # Whatever a test that failed has left.
+            left = children_of(process.pid)
             process.kill()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def children_of(pid: int) -> set[int]:
-    """The processes that have this one as their parent."""
+    """The servers of the demo with this process id.
+
+    One that does not run its own program yet is none: who stopped it then would stop the demo, which waits
+    for that.
+    """
     found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            if fields[0] != "Z" and int(fields[1]) == pid:
-                found.add(int(stat.parent.name))
+            state, parent, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
+            command_line = (folder / "cmdline").read_bytes()
+            if state != "Z" and int(parent) == pid and b"/tether.py\0" in command_line:
+                found.add(int(folder.name))
     return found
 
 

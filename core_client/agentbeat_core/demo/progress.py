@@ -40,7 +40,7 @@ class Progress(Protocol):
 @contextmanager
 def progress_on(console: Console) -> Iterator[Progress]:
     """Progress on this console, for the block; a live line is gone at its end."""
-    if not console.is_terminal:
+    if not console.is_terminal or console.is_dumb_terminal:
         yield _PlainLines(console)
         return
     bar = LiveBar(

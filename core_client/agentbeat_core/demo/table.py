@@ -97,7 +97,9 @@ def _table(rows: Iterable[Row]) -> RenderableType:
 
 
 def _blocks(rows: Iterable[Row]) -> Iterator[RenderableType]:
-    for row in rows:
+    for number, row in enumerate(rows):
+        if number:
+            yield Text()
         outcome = row.outcome
         head = Text.assemble((row.case, "bold"), f"  {row.agent}  {row.tier}")
         head.append(f", observed {outcome.observed}" if outcome.observed else "")
@@ -114,7 +116,6 @@ def _blocks(rows: Iterable[Row]) -> Iterator[RenderableType]:
             ]
             yield _indented(Text(", ").join(verdicts))
             yield _indented(Text(f"score {_score(outcome)}, {_label(outcome)}; evidence {evidence}"))
-        yield Text()
 
 
 def _surprises(rows: Iterable[Row]) -> Iterator[RenderableType]:
