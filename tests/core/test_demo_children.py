@@ -174,6 +174,17 @@ async def test_children_are_gone_when_the_waiting_for_their_end_is_cancelled(tmp
     assert not alive(child.pid)
 
 
+async def test_a_kill_ends_the_waiting_for_a_child_that_does_not_stop(tmp_path: Path) -> None:
+    supervisor = Supervisor(start_seconds=20, stop_seconds=3_600)
+    await supervisor.start([spec(tmp_path, STUBBORN)])
+    stopping = asyncio.ensure_future(supervisor.stop())
+    await asyncio.sleep(0.1)
+    assert not stopping.done()
+    supervisor.kill()
+    await asyncio.wait_for(stopping, 30)
+    assert not alive(supervisor.children[0].pid)
+
+
 async def test_a_child_gets_its_own_variables_and_none_of_the_users_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
