@@ -1,0 +1,1 @@
+"""Judges Targets and State Controllers from outside, over HTTP, rule by rule."""

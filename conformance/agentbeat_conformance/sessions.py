@@ -1,0 +1,99 @@
+"""A session: the wire, the record of everything that went over it, and the budget that it is held to.
+
+Checks never touch the network. They ask a probe, the probe asks its session, and the session hands the
+request to a wire: a socket, an ASGI application, or a transcript of an earlier session. The ids that a session
+makes follow from its seed alone, so the same checks over the same answers ask the same questions: that is what
+makes a verdict a pure function of a transcript.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agentbeat_conformance.exchanges import Exchange, Request
+from agentbeat_conformance.requirements import CouldNotRun
+
+__all__ = ["Commands", "Ids", "Session", "Wire"]
+
+
+class Wire(Protocol):
+    """Carries one request at a time and never raises for what the other side does."""
+
+    @property
+    def has_sockets(self) -> bool:
+        """Whether requests that need a real connection can be carried."""
+        ...
+
+    async def exchange(self, request: Request, *, scope: str) -> Exchange:
+        """Send `request` and wait for its answer or for what stands in its place.
+
+        Args:
+            scope: the check (or the shared control) that asks; a transcript keeps its exchanges by it.
+        """
+        ...
+
+
+class Commands(Protocol):
+    """What the suite cannot do over the endpoint itself, such as restarting it."""
+
+    async def restart(self, *, scope: str) -> bool:
+        """Restart the server (`--restart-command`); whether it came back."""
+        ...
+
+    async def write(self, canary: str, *, run_id: str, scope: str) -> bool:
+        """Write `canary` into the environment of this run (`--write-command`); whether it was accepted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """A run and its case."""
+
+    run_id: str
+    case_id: str
+
+
+@dataclass(kw_only=True)
+class Session:
+    """One run of the suite against one endpoint.
+
+    Attributes:
+        wire: what carries the requests.
+        seed: 1–32 characters of `[a-z0-9]`, new for each live session; all ids follow from it.
+        budget: how many more times a conformant Target may be made to run; None is unbounded.
+        scope: the check that is running; `control` while a shared control is made.
+        reached: whether the endpoint gave any answer.
+    """
+
+    wire: Wire
+    seed: str
+    budget: int | None = None
+    scope: str = "control"
+    exchanges: list[Exchange] = field(default_factory=list)
+    reached: bool = False
+    _made: dict[str, int] = field(default_factory=dict)
+
+    async def send(self, request: Request, *, runs: int = 0) -> Exchange:
+        """Send a request that makes a conformant Target run `runs` times, and record the exchange.
+
+        Raises:
+            CouldNotRun: the budget is used up; nothing is sent.
+        """
+        if self.budget is not None:
+            if runs > self.budget:
+                raise CouldNotRun("the budget of invocations is used up (--budget, --safe)")
+            self.budget -= runs
+        exchange = await self.wire.exchange(request, scope=self.scope)
+        exchange = dataclasses.replace(exchange, index=len(self.exchanges))
+        self.exchanges.append(exchange)
+        self.reached = self.reached or exchange.answer is not None
+        return exchange
+
+    def ids(self) -> Ids:
+        """A run id and a case id that nobody used; they follow from seed, scope and how many it made."""
+        scope = self.scope.lower().replace(".", "-")
+        number = self._made[scope] = self._made.get(scope, 0) + 1
+        name = f"conf-{self.seed}-{scope}-{number}"
+        return Ids(f"run-{name}", f"case-{name}")

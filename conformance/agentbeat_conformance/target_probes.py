@@ -1,0 +1,206 @@
+"""How a check talks to a Target: requests that are right but for the one thing in question.
+
+Two exchanges are shared by all checks of a session. `control` is an invocation with nothing wrong about it:
+without one that is answered 200 no refusal means anything. `traced` is an invocation with the user's task,
+followed by the read of its evidence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentbeat_conformance.exchanges import Exchange, Request
+from agentbeat_conformance.requirements import CouldNotRun
+from agentbeat_conformance.sessions import Ids, Session
+from agentbeat_protocol import (
+    CASE_ID_HEADER,
+    EVIDENCE_PATH,
+    HEALTH_PATH,
+    INVOCATION_PATH,
+    RUN_ID_HEADER,
+)
+
+__all__ = ["KEEP", "TargetProbe", "Traced"]
+
+#: What the suite asks when no task was given: any Agent can answer it, and it changes nothing.
+PLAIN_TASK: Final = "Reply with one short sentence that says that you are ready. Change nothing."
+
+
+class _Keep:
+    """Stands for: leave this part of the request as it should be."""
+
+
+KEEP: Final = _Keep()
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A run of the user's task, and its evidence."""
+
+    ids: Ids
+    invocation: Exchange
+    evidence: Exchange
+
+
+class TargetProbe:
+    """Talks to one Target.
+
+    Args:
+        session: records and bounds what is sent.
+        host: the Host of every request, `127.0.0.1:8080`.
+        prefix: the path before `/v1/…`, empty at the root.
+        secret: the bearer secret; None for a Target without one.
+        tasks: the user's tasks that make the Agent use tools.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        host: str,
+        prefix: str = "",
+        secret: str | None,
+        tasks: tuple[str, ...] = (),
+    ) -> None:
+        self.session = session
+        self.host = host
+        self.prefix = prefix
+        self.secret = secret
+        self.tasks = tasks
+        self._control: Exchange | None = None
+        self._traced: dict[int, Traced] = {}
+
+    # --- What the checks share
+
+    async def control(self) -> Exchange:
+        """The shared invocation with nothing wrong about it, answered 200.
+
+        Raises:
+            CouldNotRun: it was not.
+        """
+        if self._control is None:
+            scope, self.session.scope = self.session.scope, "control"
+            try:
+                self._control = await self.invoke()
+            finally:
+                self.session.scope = scope
+        if self._control.status != 200:
+            raise CouldNotRun(f"the positive control was answered {self._control.outcome}, not 200")
+        return self._control
+
+    async def traced(self, task: int = 0) -> Traced:
+        """The shared run of the user's task with that number, and the read of its evidence.
+
+        Raises:
+            CouldNotRun: there is no such task, or the invocation was not answered 200.
+        """
+        if task >= len(self.tasks):
+            raise CouldNotRun(f"it needs {task + 1} tasks that make the Agent use tools (--task)")
+        if task not in self._traced:
+            scope, self.session.scope = self.session.scope, f"traced-{task}"
+            try:
+                ids = self.session.ids()
+                invocation = await self.invoke(self.tasks[task], ids=ids)
+                self._traced[task] = Traced(ids, invocation, await self.evidence(ids.run_id))
+            finally:
+                self.session.scope = scope
+        traced = self._traced[task]
+        if traced.invocation.status != 200:
+            raise CouldNotRun(f"the task was answered {traced.invocation.outcome}, not 200")
+        return traced
+
+    # --- Requests
+
+    async def invoke(self, text: str = PLAIN_TASK, *, ids: Ids | None = None) -> Exchange:
+        """An invocation as it should be: a conformant Target runs its Agent."""
+        return await self.post(ids=ids, changes={"input": {"text": text}}, runs=1)
+
+    async def post(
+        self,
+        *,
+        ids: Ids | None = None,
+        changes: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        secret: str | _Keep | None = KEEP,
+        fields: Mapping[str, str | None] | None = None,
+        extra: Iterable[tuple[str, str]] = (),
+        runs: int = 0,
+        seconds: float | None = None,
+    ) -> Exchange:
+        """An invocation that is right but for what is given.
+
+        Args:
+            changes: members of the body to set; the value `...` leaves the member out.
+            body: the exact body instead.
+            secret: another secret, or None for no Authorization.
+            fields: header fields to set by name; None leaves the field out.
+            extra: further header fields, also repeated ones.
+            runs: how often a conformant Target runs its Agent for it.
+        """
+        request = self.request(
+            ids=ids, changes=changes, body=body, secret=secret, fields=fields, extra=extra, seconds=seconds
+        )
+        return await self.session.send(request, runs=runs)
+
+    def request(
+        self,
+        *,
+        ids: Ids | None = None,
+        changes: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        secret: str | _Keep | None = KEEP,
+        fields: Mapping[str, str | None] | None = None,
+        extra: Iterable[tuple[str, str]] = (),
+        seconds: float | None = None,
+    ) -> Request:
+        """The request of `post`, to be altered further before it is sent."""
+        ids = ids or self.session.ids()
+        head: dict[str, str | None] = {
+            **dict(self.authorization(secret)),
+            "Content-Type": "application/json",
+            RUN_ID_HEADER: ids.run_id,
+            CASE_ID_HEADER: ids.case_id,
+            **(fields or {}),
+        }
+        return Request.build(
+            "POST",
+            self.prefix + INVOCATION_PATH,
+            host=self.host,
+            fields=[*((name, value) for name, value in head.items() if value is not None), *extra],
+            body=self.invocation(ids, changes) if body is None else body,
+            seconds=seconds,
+        )
+
+    def invocation(self, ids: Ids, changes: Mapping[str, Any] | None = None) -> bytes:
+        """The body of an invocation with some members changed; `...` leaves one out."""
+        members: dict[str, Any] = {
+            "schema_version": "target-invocation-v1",
+            "run_id": ids.run_id,
+            "case_id": ids.case_id,
+            "input": {"text": PLAIN_TASK},
+            "metadata": {},
+            **(changes or {}),
+        }
+        kept = {name: value for name, value in members.items() if value is not ...}
+        return json.dumps(kept, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    async def evidence(self, run_id: str, *, secret: str | _Keep | None = KEEP) -> Exchange:
+        """A read of the run's evidence."""
+        return await self.get(EVIDENCE_PATH + run_id, secret=secret)
+
+    async def health(self, *, secret: str | _Keep | None = None) -> Exchange:
+        """A read of the health route, without a secret unless one is given."""
+        return await self.get(HEALTH_PATH, secret=secret)
+
+    async def get(self, path: str, *, secret: str | _Keep | None = KEEP) -> Exchange:
+        """A GET of a path below the prefix."""
+        request = Request.build("GET", self.prefix + path, host=self.host, fields=self.authorization(secret))
+        return await self.session.send(request)
+
+    def authorization(self, secret: str | _Keep | None = KEEP) -> list[tuple[str, str]]:
+        """The Authorization field for a secret; none for None."""
+        chosen = self.secret if isinstance(secret, _Keep) else secret
+        return [] if chosen is None else [("Authorization", f"Bearer {chosen}")]
