@@ -2,8 +2,8 @@
 
 Checks never touch the network. They ask a probe, the probe asks its session, and the session hands the
 request to a wire: a socket, an ASGI application, or a transcript of an earlier session. The ids that a
-session makes follow from its seed alone, so the same checks over the same answers ask the same questions: that
-is what makes a verdict a pure function of a transcript.
+session makes follow from its seed alone, so the same checks over the same answers ask the same questions:
+that is what makes a verdict a pure function of a transcript.
 """
 
 from __future__ import annotations
