@@ -32,14 +32,13 @@ from typing import Any, Final
 
 import rfc8785
 
-from agentbeat_protocol.errors import CanonicalError, cut
+from agentbeat_protocol.errors import CanonicalError, cut, json_pointer
+from agentbeat_protocol.models import MAX_SAFE_INTEGER
 from agentbeat_protocol.strict_json import MAX_DEPTH
 
 __all__ = ["canonical_json", "digest", "digest_bytes", "digest_text", "is_digest"]
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
-
-_MAX_SAFE_INTEGER: Final = 2**53 - 1
 
 
 def canonical_json(value: object, *, max_depth: int = MAX_DEPTH) -> bytes:
@@ -87,7 +86,7 @@ def _canonicalisable(value: Any, trail: list[str | int], room: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER else _double_of(value, trail)
+        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else _double_of(value, trail)
     if isinstance(value, float):
         if not isfinite(value):
             raise _error("C-NONFINITE", trail, str(float(value)), "a finite number")
@@ -154,5 +153,4 @@ def _too_deep(got: str, max_depth: int) -> CanonicalError:
 
 
 def _error(rule: str, trail: list[str | int], got: str, expected: str) -> CanonicalError:
-    parts = (cut(str(part)).replace("~", "~0").replace("/", "~1") for part in trail)
-    return CanonicalError(rule, path="".join(f"/{part}" for part in parts), got=got, expected=expected)
+    return CanonicalError(rule, path=json_pointer(trail), got=got, expected=expected)

@@ -14,7 +14,7 @@ from agentbeat_protocol.errors import MeaningError
 from agentbeat_protocol.evidence import MAX_EVIDENCE_BYTES
 from agentbeat_protocol.identifiers import CaseId, EntityId, RunId
 from agentbeat_protocol.invocations import MAX_REQUEST_BYTES
-from agentbeat_protocol.models import At, Digest, Integral, Name, Ratio, Sequence_, Strict, validated
+from agentbeat_protocol.models import Array, At, Digest, Integral, Name, Ratio, Strict, validated
 from agentbeat_protocol.state_receipts import AttemptNonce, BindingMode, StateReceipt, Token
 from agentbeat_protocol.strict_json import read_json
 from agentbeat_protocol.verdicts import Check, Dimension, Verdicts
@@ -125,7 +125,7 @@ class VerifyAnswer(ControllerMessage):
     """The native verdicts, the checks behind them, and the receipt."""
 
     verdicts: Verdicts
-    checks: Sequence_[Check]
+    checks: Array[Check]
     native_score: Ratio | None
     receipt: StateReceipt
 
@@ -163,11 +163,11 @@ class ProfileEntry(Strict):
     profile_id: EntityId
     profile_digest: Digest
     title: Name
-    binding_modes: Annotated[Sequence_[BindingMode], Field(min_length=1)]
+    binding_modes: Annotated[Array[BindingMode], Field(min_length=1)]
     #: The dimensions that its checks can decide.
-    dimensions: Sequence_[Dimension]
+    dimensions: Array[Dimension]
     #: The surfaces where reset can plant an injection.
-    surfaces: Sequence_[Name] = ()
+    surfaces: Array[Name] = ()
 
 
 class Catalogue(Strict):
@@ -175,7 +175,7 @@ class Catalogue(Strict):
 
     schema_version: Literal["state-controller-v1"]
     controller_id: EntityId
-    profiles: Sequence_[ProfileEntry]
+    profiles: Array[ProfileEntry]
 
 
 class ControllerHealth(Strict):

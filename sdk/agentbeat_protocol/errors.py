@@ -21,7 +21,7 @@ never a whole value of the other side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ __all__ = [
     "SchemaError",
     "cut",
     "error_envelope",
+    "json_pointer",
     "status_of",
 ]
 
@@ -96,6 +97,11 @@ def cut(text: str, limit: int = EXCERPT) -> str:
     """`text` on one line, at most `limit` code points, control characters and surrogates escaped."""
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
     return safe if len(text) <= limit and len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def json_pointer(parts: Iterable[object]) -> str:
+    """The RFC 6901 pointer along member names and indexes, each cut to 64 characters as it stands there."""
+    return "".join("/" + cut(str(part).replace("~", "~0").replace("/", "~1")) for part in parts)
 
 
 def error_envelope(code: str, message: str) -> dict[str, Any]:

@@ -25,11 +25,11 @@ from agentbeat_protocol.identifiers import CaseId, EventId, RunId
 from agentbeat_protocol.invocations import check_binding
 from agentbeat_protocol.models import (
     MAX_SAFE_INTEGER,
+    Array,
     At,
     Integral,
     JSONObject,
     NotNull,
-    Sequence_,
     Strict,
     rule_error,
     validated,
@@ -136,7 +136,7 @@ class FileChange(Strict):
 
     path: Text
     diff: Annotated[Output | None, NotNull] = None
-    changes: Annotated[Sequence_[Any] | None, NotNull] = None
+    changes: Annotated[Array[Any] | None, NotNull] = None
     status: Status = None
     attributes: JSONObject
 
@@ -229,11 +229,11 @@ class EvidenceDocument(Strict):
     run_id: RunId
     case_id: CaseId
     assurance_level: Literal["L2"]
-    observed_channels: Sequence_[Channel]
+    observed_channels: Array[Channel]
     started_at: At
     finished_at: At
     events: Annotated[
-        Sequence_[Annotated[Event, Field(discriminator="type")]], Field(min_length=1, max_length=MAX_EVENTS)
+        Array[Annotated[Event, Field(discriminator="type")]], Field(min_length=1, max_length=MAX_EVENTS)
     ]
 
     @field_validator("observed_channels")

@@ -23,20 +23,18 @@ import re
 import time
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
-from typing import Annotated, Final
-
-from pydantic import AfterValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from typing import Final
 
 from agentbeat_protocol.errors import SchemaError
 
-__all__ = ["Instant", "Timestamp"]
+__all__ = ["Instant"]
 
 _EXPECTED: Final = "an RFC 3339 date-time with an offset"
 
 _GRAMMAR: Final = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
 
@@ -66,30 +64,23 @@ class Instant:
     text: str = field(compare=False)
 
     @classmethod
-    def parse(cls, text: str, *, path: str = "") -> Instant:
+    def parse(cls, text: str) -> Instant:
         """The instant that an RFC 3339 `date-time` names; the whole text must match, in ASCII.
-
-        Args:
-            path: the pointer to the text in its document, for the error.
 
         Raises:
             SchemaError: S-DATETIME, with what is wrong but not the text.
         """
         match = _GRAMMAR.fullmatch(text)
         if match is None:
-            raise _error(f"{len(text)} characters of another form", path)
-        year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))
-        fraction, sign, offset_hour, offset_minute = match.group(7, 8, 9, 10)
-        _check_date(year, month, day, path)
-        _check_clock(hour, minute, second, path)
-        offset = 0
+            raise _error(f"{len(text)} characters of another form")
+        date, hour, minute, second, fraction, sign, offset_hour, offset_minute = match.groups()
+        position = _date_minutes(date) + _clock_minutes(hour, minute)
         if sign:
-            _check_offset(int(offset_hour), int(offset_minute), path)
-            offset = int(sign + offset_hour) * 60 + int(sign + offset_minute)
-        position = _day_number(year, month, day) * _MINUTES_PER_DAY + hour * 60 + minute - offset
-        if second == 60 and not _ends_a_month(position):
-            raise _error("second 60 outside the last UTC minute of a month", path)
-        return cls(position, second, (fraction or "").rstrip("0"), text)
+            position -= _offset_minutes(sign, offset_hour, offset_minute)
+        seconds = int(second)
+        if seconds > 59:
+            _check_leap_second(seconds, position)
+        return cls(position, seconds, fraction.rstrip("0") if fraction else "", text)
 
     @classmethod
     def now(cls) -> Instant:
@@ -135,26 +126,42 @@ class Instant:
         return _utc_text(self.minute, self.second, self.fraction[:9].rstrip("0")) or self.text
 
 
-def _check_date(year: int, month: int, day: int, path: str) -> None:
+# The instants of one document share a few dates.
+@lru_cache(maxsize=64)
+def _date_minutes(date: str) -> int:
+    year, month, day = map(int, date.split("-"))
     if not 1 <= month <= 12:
-        raise _error(f"month {month}", path)
+        raise _error(f"month {month}")
     if not 1 <= day <= (29 if month == 2 and _is_leap(year) else _DAYS_IN[month - 1]):
-        raise _error(f"day {day} of month {month}", path)
+        raise _error(f"day {day} of month {month}")
+    return _day_number(year, month, day) * _MINUTES_PER_DAY
 
 
-def _check_clock(hour: int, minute: int, second: int, path: str) -> None:
-    for name, value, most in (("hour", hour, 23), ("minute", minute, 59), ("second", second, 60)):
-        if value > most:
-            raise _error(f"{name} {value}", path)
+def _clock_minutes(hour: str, minute: str) -> int:
+    hours, minutes = int(hour), int(minute)
+    if hours > 23:
+        raise _error(f"hour {hours}")
+    if minutes > 59:
+        raise _error(f"minute {minutes}")
+    return hours * 60 + minutes
 
 
-def _check_offset(hour: int, minute: int, path: str) -> None:
-    if hour > 23 or minute > 59:
-        raise _error(f"an offset of {hour} hours and {minute} minutes", path)
+def _offset_minutes(sign: str, hour: str, minute: str) -> int:
+    hours, minutes = int(hour), int(minute)
+    if hours > 23 or minutes > 59:
+        raise _error(f"an offset of {hours} hours and {minutes} minutes")
+    return hours * 60 + minutes if sign == "+" else -hours * 60 - minutes
 
 
-def _error(got: str, path: str) -> SchemaError:
-    return SchemaError("S-DATETIME", path=path, got=got, expected=_EXPECTED)
+def _check_leap_second(second: int, minute: int) -> None:
+    if second > 60:
+        raise _error(f"second {second}")
+    if not _ends_a_month(minute):
+        raise _error("second 60 outside the last UTC minute of a month")
+
+
+def _error(got: str) -> SchemaError:
+    return SchemaError("S-DATETIME", got=got, expected=_EXPECTED)
 
 
 def _day_number(year: int, month: int, day: int) -> int:
@@ -210,18 +217,3 @@ def _utc_text(minute: int, second: int, fraction: str) -> str | None:
     point = "." if fraction else ""
     clock = f"{hour:02d}:{minute_of_hour:02d}:{second:02d}{point}{fraction}"
     return f"{year:04d}-{month:02d}-{day:02d}T{clock}Z"
-
-
-def _checked(text: str) -> str:
-    try:
-        Instant.parse(text)
-    except SchemaError as error:
-        # The message leaves the value out: it may be anything.
-        raise PydanticCustomError("S-DATETIME", "{expected}", {"expected": error.expected}) from None
-    return text
-
-
-#: A pydantic member that stays text and is checked to be an RFC 3339 date-time (error type `S-DATETIME`).
-Timestamp = Annotated[
-    str, AfterValidator(_checked), WithJsonSchema({"type": "string", "format": "date-time"})
-]

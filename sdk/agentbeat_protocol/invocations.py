@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Protocol
 
 from pydantic import Field, StringConstraints
 
@@ -60,6 +60,16 @@ MAX_TEXT_BYTES: Final = 512 * 1024
 MAX_RESPONSE_BYTES: Final = 4 * 1024 * 1024
 
 Headers = Mapping[str, str] | Iterable[tuple[bytes, bytes]]
+
+
+class Bound(Protocol):
+    """A message of one run of one case."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def case_id(self) -> str: ...
 
 
 class InvocationInput(Strict):
@@ -255,10 +265,10 @@ def read_invocation_response(raw: bytes, *, run_id: str, case_id: str) -> Invoca
     return response
 
 
-def check_binding(message: Any, *, run_id: str, case_id: str, rule: str) -> None:
+def check_binding(message: Bound, *, run_id: str, case_id: str, rule: str) -> None:
     """The message's `run_id` and `case_id` are those of the invocation, to the letter."""
-    for member, bound in (("run_id", run_id), ("case_id", case_id)):
-        if getattr(message, member) != bound:
+    for member, given, bound in (("run_id", message.run_id, run_id), ("case_id", message.case_id, case_id)):
+        if given != bound:
             raise MeaningError(
                 rule, path=f"/{member}", got="another id", expected="the id of this invocation"
             )

@@ -29,10 +29,11 @@ from pydantic import Strict as Strictness
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
-from agentbeat_protocol.errors import ProtocolError, SchemaError, cut
+from agentbeat_protocol.errors import ProtocolError, SchemaError, cut, json_pointer
 from agentbeat_protocol.instants import Instant
 
 __all__ = [
+    "Array",
     "At",
     "Digest",
     "ExactDecimal",
@@ -43,7 +44,6 @@ __all__ = [
     "NotNull",
     "Public",
     "Ratio",
-    "Sequence_",
     "Strict",
     "describe",
     "rule_error",
@@ -104,7 +104,7 @@ def _decimal(value: Any) -> Decimal:
 Integral: Final = BeforeValidator(_integral)
 Integer = Annotated[int, Integral]
 #: A JSON array, held as a tuple so that a frozen object stays so.
-Sequence_ = Annotated[tuple[Item, ...], Strictness(False)]
+Array = Annotated[tuple[Item, ...], Strictness(False)]
 #: An RFC 3339 instant with an offset, exact to its last digit; written back as it was read (EVD-4).
 At = Annotated[
     Instant,
@@ -267,13 +267,13 @@ def _places(value: Any) -> Container[object]:
 
 
 def _pointer(location: Sequence[int | str], document: Any) -> str:
-    """The RFC 6901 pointer of a pydantic location, without the union tags that pydantic puts between."""
-    parts: list[str] = []
+    """The pointer of a pydantic location, without the union tags that pydantic puts between."""
+    parts: list[int | str] = []
     current = document
     for position, part in enumerate(location):
         if part in _places(current):
             current = current[part]
         elif position < len(location) - 1:
             continue
-        parts.append(cut(str(part)).replace("~", "~0").replace("/", "~1"))
-    return "".join(f"/{part}" for part in parts)
+        parts.append(part)
+    return json_pointer(parts)

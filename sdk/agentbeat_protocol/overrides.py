@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from agentbeat_protocol.confusables import fold, is_ignorable
-from agentbeat_protocol.errors import SchemaError, cut
+from agentbeat_protocol.errors import SchemaError, json_pointer
 from agentbeat_protocol.look_alikes import BEFORE_NFKC, SECOND_READINGS
 
 __all__ = ["MAX_METADATA_DEPTH", "check_metadata", "is_runtime_override"]
@@ -112,7 +112,7 @@ def _check_container(container: Container, path: str, names: tuple[object, ...])
         raise SchemaError(
             "INV-3",
             code="invalid_metadata",
-            path=_pointer(path, names),
+            path=path + json_pointer(names),
             got="another level",
             expected=f"at most {MAX_METADATA_DEPTH} levels of objects and arrays",
         )
@@ -122,16 +122,12 @@ def _check_container(container: Container, path: str, names: tuple[object, ...])
             raise SchemaError(
                 "INV-5",
                 code="runtime_override_forbidden",
-                path=_pointer(path, (*names, name)),
+                path=path + json_pointer((*names, name)),
                 got="a runtime override",
                 expected="no member that configures the Target's runtime",
             )
         if isinstance(value, dict | list):
             _check_container(value, path, (*names, name))
-
-
-def _pointer(path: str, names: tuple[object, ...]) -> str:
-    return "/".join([path, *(cut(str(name).replace("~", "~0").replace("/", "~1")) for name in names)])
 
 
 def _marked_readings(key: str) -> Iterator[str]:

@@ -35,13 +35,10 @@ from typing import Final, NoReturn
 
 from agentbeat_protocol.errors import EvidenceRefError, ProtocolError, SchemaError, cut
 from agentbeat_protocol.identifiers import is_run_id
+from agentbeat_protocol.invocations import EVIDENCE_PATH, INVOCATION_PATH
 from agentbeat_protocol.origins import Origin, URLError, URLParts, split_url
 
-__all__ = ["EVIDENCE_ROUTE", "INVOCATION_ROUTE", "check_no_redirect", "resolve_evidence_ref"]
-
-#: The route that runs the Agent, and the one that serves a run's document under its id (spec 1, "Routes").
-INVOCATION_ROUTE: Final = "/v1/agent/invocations"
-EVIDENCE_ROUTE: Final = "/v1/evidence/"
+__all__ = ["check_no_redirect", "resolve_evidence_ref"]
 
 #: The longest reference, in characters: room for a long prefix, a run id of 160 and escapes.
 MAX_REFERENCE: Final = 4096
@@ -79,7 +76,7 @@ def resolve_evidence_ref(registered_url: str, ref: object, *, run_id: str) -> st
     endpoint = _Endpoint.parse(registered_url)
     if not is_run_id(run_id):
         raise SchemaError("S-PATTERN", code="invalid_run_id", got="another text", expected="a run id")
-    route = EVIDENCE_ROUTE + run_id
+    route = EVIDENCE_PATH + run_id
 
     # Step 1. A string of bounded length (O-TYPE, O-LEN).
     if not isinstance(ref, str):
@@ -144,9 +141,9 @@ class _Endpoint:
         if parts.query is not None or parts.fragment is not None:
             raise _unusable("a query or a fragment", "a URL that ends in its path")
         path = _decoded(parts.path)
-        if not path.endswith(INVOCATION_ROUTE):
-            raise _unusable(f"the path {cut(parts.path)}", f"a path that ends in {INVOCATION_ROUTE}")
-        prefix = path.removesuffix(INVOCATION_ROUTE)
+        if not path.endswith(INVOCATION_PATH):
+            raise _unusable(f"the path {cut(parts.path)}", f"a path that ends in {INVOCATION_PATH}")
+        prefix = path.removesuffix(INVOCATION_PATH)
         if not _PREFIX.fullmatch(prefix) or _has_dot_segments(prefix):
             raise _unusable(f"the prefix {cut(prefix)}", "filled segments, no dot segments, whole escapes")
         return cls(origin, prefix)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from agentbeat_protocol.identifiers import CaseId, EntityId
-from agentbeat_protocol.models import Name, Public, Sequence_, rule_error
+from agentbeat_protocol.models import Array, Name, Public, rule_error
 
 __all__ = [
     "AgentCase",
@@ -101,9 +101,9 @@ class TargetCapability(Public):
 
     schema_version: Literal["target-capability-v1"]
     target_id: EntityId
-    input_modes: Sequence_[Name]
-    environment_modes: Sequence_[Name]
-    scenario_allowlist: Sequence_[Name]
-    evidence_channels: Annotated[Sequence_[EvidenceChannel], Field(min_length=1)]
+    input_modes: Array[Name]
+    environment_modes: Array[Name]
+    scenario_allowlist: Array[Name]
+    evidence_channels: Annotated[Array[EvidenceChannel], Field(min_length=1)]
     instrumentation: Any
     state_verifier: Any

@@ -15,12 +15,12 @@ from agentbeat_protocol.evaluation.cases import TargetCapability, TargetProfile
 from agentbeat_protocol.evaluation.requests import MAX_EVAL_BYTES, Timeouts
 from agentbeat_protocol.identifiers import EntityId
 from agentbeat_protocol.models import (
+    Array,
     Digest,
     JSONObject,
     Name,
     NotNull,
     Public,
-    Sequence_,
     Strict,
     rule_error,
     validated,
@@ -128,7 +128,7 @@ class RegisteredTarget(Public):
     """A Target and its Deployments."""
 
     target_id: EntityId
-    deployments: Annotated[Sequence_[Deployment], Field(min_length=1)]
+    deployments: Annotated[Array[Deployment], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _deployments_are_of_this_target(self) -> RegisteredTarget:
@@ -143,7 +143,7 @@ class Registry(Public):
     """All Targets that Core may call."""
 
     schema_version: Literal["agent-target-registry-v1"]
-    targets: Annotated[Sequence_[RegisteredTarget], Field(min_length=1)]
+    targets: Annotated[Array[RegisteredTarget], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Registry:

@@ -19,12 +19,12 @@ from agentbeat_protocol.evaluation.cases import (
 from agentbeat_protocol.evaluation.rules import MetricPolicy, Rule
 from agentbeat_protocol.identifiers import RunId
 from agentbeat_protocol.models import (
+    Array,
     ExactDecimal,
     JSONObject,
     Name,
     NotNull,
     Public,
-    Sequence_,
     Strict,
     rule_error,
     validated,
@@ -57,7 +57,7 @@ class ScoringProfile(Public):
     score_scope: Name
     deterministic_weight: ExactDecimal
     llm_judge_weight: ExactDecimal
-    rules: Sequence_[Rule] = ()
+    rules: Array[Rule] = ()
     metric_policy: MetricPolicy = Field(default_factory=MetricPolicy)
 
     @field_validator("rules")

@@ -16,6 +16,7 @@ from pydantic import Field
 from agentbeat_protocol.evaluation.cases import Applicability, EvidenceChannel, ObservationTier
 from agentbeat_protocol.models import (
     MAX_SAFE_INTEGER,
+    Array,
     At,
     Digest,
     ExactDecimal,
@@ -24,7 +25,6 @@ from agentbeat_protocol.models import (
     JSONObject,
     Name,
     Ratio,
-    Sequence_,
     Strict,
 )
 from agentbeat_protocol.verdicts import Check, Verdicts
@@ -97,7 +97,7 @@ class Negotiation(Strict):
     declared_tier: ObservationTier
     #: Never above the requested one; None when not even the final response was observed.
     observed_tier: ObservationTier | None
-    reason_codes: Sequence_[str] = ()
+    reason_codes: Array[str] = ()
 
 
 class ChannelState(Strict):
@@ -131,14 +131,14 @@ class EvidenceReport(Strict):
     """Which of the tier's channels were observed."""
 
     observation_tier: ObservationTier
-    channels: Sequence_[EvidenceChannel]
-    missing_channels: Sequence_[EvidenceChannel]
+    channels: Array[EvidenceChannel]
+    missing_channels: Array[EvidenceChannel]
     coverage: Ratio
     status: Literal["complete", "partial"]
-    observations: Sequence_[ChannelState]
+    observations: Array[ChannelState]
     #: What was odd but allowed, such as `sequence_gap`.
-    notes: Sequence_[str] = ()
-    documents: Sequence_[KeptDocument] = ()
+    notes: Array[str] = ()
+    documents: Array[KeptDocument] = ()
 
 
 class RuleOutcome(Strict):
@@ -186,23 +186,23 @@ class Component(Strict):
     #: Whether everything it judges by was observed.
     complete: bool
     score: float | None
-    score_exact: Sequence_[Integer] | None
-    reason_codes: Sequence_[str] = ()
+    score_exact: Array[Integer] | None
+    reason_codes: Array[str] = ()
 
 
 class Cascade(Strict):
     """`evaluation.score`: the components, and what they add up to."""
 
     provisional_score: float | None
-    provisional_score_exact: Sequence_[Integer] | None
+    provisional_score_exact: Array[Integer] | None
     final_score: float | None
-    final_score_exact: Sequence_[Integer] | None
+    final_score_exact: Array[Integer] | None
     #: The weight of the components that are available.
     available_weight: ExactDecimal
     #: The weight of the components that are complete.
     evidence_coverage: ExactDecimal
-    components: Sequence_[Component]
-    reason_codes: Sequence_[str] = ()
+    components: Array[Component]
+    reason_codes: Array[str] = ()
 
 
 MetricVerdict = Literal[
@@ -233,13 +233,13 @@ class Metric(Strict):
     applicability: Applicability
     verdict: MetricVerdict
     score: float | None
-    score_exact: Sequence_[Integer] | None
-    evidence_sources: Sequence_[EvidenceSource]
+    score_exact: Array[Integer] | None
+    evidence_sources: Array[EvidenceSource]
     #: The share of the component weight that is available for this dimension.
     coverage: ExactDecimal
     scope: Name
     official: bool
-    reason_codes: Sequence_[str] = ()
+    reason_codes: Array[str] = ()
 
 
 class Metrics(Strict):
@@ -252,7 +252,7 @@ class Metrics(Strict):
     official_benchmark: bool
     label: Literal["official_benchmark", "scope_qualified"]
     #: Why the result is not official; empty when it is.
-    reason_codes: Sequence_[str] = ()
+    reason_codes: Array[str] = ()
 
 
 class StateReport(Strict):
@@ -260,9 +260,9 @@ class StateReport(Strict):
 
     accepted: bool
     signature: Literal["verified", "unsigned", "refused"]
-    reason_codes: Sequence_[str] = ()
+    reason_codes: Array[str] = ()
     verdicts: Verdicts | None = None
-    checks: Sequence_[Check] = ()
+    checks: Array[Check] = ()
     native_score: Ratio | None = None
     receipt: JSONObject | None = None
 
@@ -274,9 +274,9 @@ class Evaluation(Strict):
     evidence: EvidenceReport
     score: Cascade
     metrics: Metrics
-    rules: Sequence_[RuleOutcome] = ()
+    rules: Array[RuleOutcome] = ()
     judge: JudgeScores | None = None
-    judge_calls: Sequence_[JudgeCall] = ()
+    judge_calls: Array[JudgeCall] = ()
     state: StateReport | None = None
 
 
@@ -297,7 +297,7 @@ class Timing(Strict):
     started_at: At
     finished_at: At
     duration_ns: Count
-    phases: Sequence_[PhaseTiming] = ()
+    phases: Array[PhaseTiming] = ()
 
 
 class EvalRun(Strict):
@@ -326,7 +326,7 @@ class EvalRunResponse(Strict):
     evaluation: Evaluation | None = None
     failure: Failure | None = None
     #: What was received in a run that failed.
-    documents: Sequence_[KeptDocument] = ()
+    documents: Array[KeptDocument] = ()
     #: The Agent's answer, as Core holds it.
     final_response: str | None = None
 

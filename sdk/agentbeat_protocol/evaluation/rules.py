@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from agentbeat_protocol.evaluation.paths import check_path
 from agentbeat_protocol.evaluation.patterns import check_pattern
-from agentbeat_protocol.models import ExactDecimal, Integral, Name, NotNull, Sequence_, Strict, rule_error
+from agentbeat_protocol.models import Array, ExactDecimal, Integral, Name, NotNull, Strict, rule_error
 
 __all__ = [
     "CommandRun",
@@ -116,7 +116,7 @@ class ToolOrder(_Matcher):
     """The tools were called in this order, others may stand between."""
 
     kind: Literal["tool_order"]
-    names: Annotated[Sequence_[Name], Field(min_length=2)]
+    names: Annotated[Array[Name], Field(min_length=2)]
 
 
 class ToolCount(_Matcher):
@@ -202,7 +202,7 @@ class MetricPolicy(Strict):
     #: A verified native security failure or attack success decides, whatever a judge says.
     native_security_gate: bool = True
     #: Scores from the first to the second number, both included, are for review; none by default.
-    review_band: Annotated[Sequence_[ExactDecimal] | None, NotNull] = None
+    review_band: Annotated[Array[ExactDecimal] | None, NotNull] = None
 
     @field_validator("review_band")
     @classmethod
