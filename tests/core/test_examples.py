@@ -284,7 +284,8 @@ def test_l3_works_as_the_readme_says_first_without_and_then_with_the_controllers
     assert "ORD-1007" not in result["final_response"]
     assert_jq_agrees(result, printed)
     if shutil.which("jq") is None:
-        pytest.skip("jq is not installed: the key cannot be registered as the README says")
+        reason = "jq is not installed: the key cannot be registered as the README says"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     environment = [line for line in evaluation.splitlines() if line.startswith("export ")]
     assert place.evaluate(*environment, official) == '"official_benchmark"\n"verified"\n'
     assert place.result("l3-official.json")["evaluation"]["metrics"]["official_benchmark"] is True
