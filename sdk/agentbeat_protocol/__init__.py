@@ -49,10 +49,9 @@ from agentbeat_protocol.errors import (
     error_envelope,
     status_of,
 )
+from agentbeat_protocol.events import CHANNEL_OF, Event
 from agentbeat_protocol.evidence import (
-    CHANNEL_OF,
     MAX_EVIDENCE_BYTES,
-    Event,
     EvidenceDocument,
     dropped_counts,
     evidence_notes,

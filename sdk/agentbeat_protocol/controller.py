@@ -14,7 +14,7 @@ from agentbeat_protocol.errors import MeaningError
 from agentbeat_protocol.evidence import MAX_EVIDENCE_BYTES
 from agentbeat_protocol.identifiers import CaseId, EntityId, RunId
 from agentbeat_protocol.invocations import MAX_REQUEST_BYTES
-from agentbeat_protocol.models import Array, At, Digest, Integral, Name, Ratio, Strict, validated
+from agentbeat_protocol.models import Array, At, Count, Digest, Name, Ratio, Strict, validated
 from agentbeat_protocol.state_receipts import AttemptNonce, BindingMode, StateReceipt, Token
 from agentbeat_protocol.strict_json import read_json
 from agentbeat_protocol.verdicts import Check, Dimension, Verdicts
@@ -184,7 +184,7 @@ class ControllerHealth(Strict):
     status: Name
     controller_id: EntityId
     protocol: Literal["state-controller-v1"]
-    active_leases: Annotated[int, Field(ge=0), Integral]
+    active_leases: Count
     #: The key that signs receipts; None: receipts are unsigned.
     signing_key_id: Name | None
 

@@ -23,7 +23,7 @@ from agentbeat_protocol.identifiers import (
     EntityId,
     RunId,
 )
-from agentbeat_protocol.models import Integral, JSONObject, Public, Strict, describe, validated
+from agentbeat_protocol.models import Count, Integral, JSONObject, Public, Strict, describe, validated
 from agentbeat_protocol.overrides import check_metadata
 from agentbeat_protocol.strict_json import read_json
 
@@ -112,7 +112,7 @@ class Health(Public):
     invocation_protocol: str | None = None
     invocation_path: str | None = None
     evidence: Literal["L1", "L2"] | None = None
-    active_runs: Annotated[int, Field(ge=0), Integral] | None = None
+    active_runs: Count | None = None
     max_concurrent_runs: Annotated[int, Field(ge=1), Integral] | None = None
 
 

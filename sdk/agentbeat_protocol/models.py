@@ -17,6 +17,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     PlainSerializer,
@@ -35,6 +36,7 @@ from agentbeat_protocol.instants import Instant
 __all__ = [
     "Array",
     "At",
+    "Count",
     "Digest",
     "ExactDecimal",
     "Integer",
@@ -103,6 +105,8 @@ def _decimal(value: Any) -> Decimal:
 #: Lets an integer be written `1.0` or `1e0` (JSON Schema, "integer"); stands after the bounds, so runs first.
 Integral: Final = BeforeValidator(_integral)
 Integer = Annotated[int, Integral]
+#: A number of things, or of nanoseconds.
+Count = Annotated[int, Field(ge=0), Integral]
 #: A JSON array, held as a tuple so that a frozen object stays so.
 Array = Annotated[tuple[Item, ...], Strictness(False)]
 #: An RFC 3339 instant with an offset, exact to its last digit; written back as it was read (EVD-4).

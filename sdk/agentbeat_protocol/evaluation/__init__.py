@@ -35,33 +35,20 @@ from agentbeat_protocol.evaluation.requests import (
     read_score_request,
 )
 from agentbeat_protocol.evaluation.responses import (
-    METRICS,
     TIER_CHANNELS,
-    Cascade,
     ChannelState,
-    Component,
     EvalRun,
     EvalRunResponse,
     Evaluation,
     EvidenceReport,
-    EvidenceSource,
     Failure,
-    JudgeCall,
-    JudgeScores,
     KeptDocument,
-    Metric,
-    MetricName,
-    Metrics,
-    MetricVerdict,
     Negotiation,
     PhaseTiming,
     PreflightResponse,
-    RuleOutcome,
     ScoreResponse,
     StateReport,
     Timing,
-    exact,
-    nearest,
 )
 from agentbeat_protocol.evaluation.rules import (
     CommandRun,
@@ -80,6 +67,21 @@ from agentbeat_protocol.evaluation.rules import (
     ToolNotCalled,
     ToolOrder,
     ToolResultMatches,
+)
+from agentbeat_protocol.evaluation.scores import (
+    METRICS,
+    Cascade,
+    Component,
+    EvidenceSource,
+    JudgeCall,
+    JudgeScores,
+    Metric,
+    MetricName,
+    Metrics,
+    MetricVerdict,
+    RuleOutcome,
+    exact,
+    nearest,
 )
 
 __all__ = [

@@ -23,7 +23,6 @@ from agentbeat_protocol.errors import JSONError
 from agentbeat_protocol.evaluation.cases import EvidenceChannel
 from agentbeat_protocol.evaluation.paths import ABSENT, find, json_equal
 from agentbeat_protocol.evaluation.patterns import pattern_found, searchable
-from agentbeat_protocol.evaluation.responses import RuleOutcome
 from agentbeat_protocol.evaluation.rules import (
     CommandRun,
     Contains,
@@ -41,7 +40,8 @@ from agentbeat_protocol.evaluation.rules import (
     ToolOrder,
     ToolResultMatches,
 )
-from agentbeat_protocol.evidence import (
+from agentbeat_protocol.evaluation.scores import RuleOutcome
+from agentbeat_protocol.events import (
     CommandResultEvent,
     Event,
     MessageDeltaEvent,
