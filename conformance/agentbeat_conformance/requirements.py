@@ -76,6 +76,10 @@ class Capability(StrEnum):
     #: A binding mode that the profile offers.
     STATIC = "deployment_static"
     CATALOG = "catalog"
+    #: A surface of the profile on which reset can plant an injection.
+    INJECTION = "injection"
+    #: Leases that end within seconds, as the Controller's own times show.
+    EXPIRY = "expiry"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ that is what makes a verdict a pure function of a transcript.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -65,6 +67,8 @@ class Session:
         budget: how many more times a conformant Target may be made to run; None is unbounded.
         scope: the check that is running; `control` while a shared control is made.
         reached: whether the endpoint gave any answer.
+        commands: what restarts the server or writes to the environment; None where the user gave no command.
+        pause: lets that many seconds go by; a replay does not wait.
     """
 
     wire: Wire
@@ -73,6 +77,8 @@ class Session:
     scope: str = "control"
     exchanges: list[Exchange] = field(default_factory=list)
     reached: bool = False
+    commands: Commands | None = None
+    pause: Callable[[float], Awaitable[object]] = asyncio.sleep
     _made: dict[str, int] = field(default_factory=dict)
 
     async def send(self, request: Request, *, runs: int = 0) -> Exchange:
