@@ -1,14 +1,15 @@
 """How a check talks to a Target: requests that are right but for the one thing in question.
 
-Two exchanges are shared by all checks of a session. `control` is an invocation with nothing wrong about it:
+Three things are shared by all checks of a session. `control` is an invocation with nothing wrong about it:
 without one that is answered 200 no refusal means anything. `traced` is an invocation with the user's task,
-followed by the read of its evidence.
+followed by the read of its evidence; `plain` is the same for the control.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,6 +55,7 @@ class TargetProbe:
         prefix: the path before `/v1/…`, empty at the root.
         secret: the bearer secret; None for a Target without one.
         tasks: the user's tasks that make the Agent use tools.
+        scheme: `http` or `https`; with it `host` is the origin that an `evidence_ref` is held to.
     """
 
     def __init__(
@@ -64,14 +66,22 @@ class TargetProbe:
         prefix: str = "",
         secret: str | None,
         tasks: tuple[str, ...] = (),
+        scheme: str = "http",
     ) -> None:
         self.session = session
+        self.scheme = scheme
         self.host = host
         self.prefix = prefix
         self.secret = secret
         self.tasks = tasks
-        self._control: Exchange | None = None
+        self._control: tuple[Ids, Exchange] | None = None
+        self._plain: Traced | None = None
         self._traced: dict[int, Traced] = {}
+
+    @property
+    def registered_url(self) -> str:
+        """The invocation URL, as Core's registry would name it."""
+        return f"{self.scheme}://{self.host}{self.prefix}{INVOCATION_PATH}"
 
     # --- What the checks share
 
@@ -81,15 +91,19 @@ class TargetProbe:
         Raises:
             CouldNotRun: it was not.
         """
-        if self._control is None:
-            scope, self.session.scope = self.session.scope, "control"
-            try:
-                self._control = await self.invoke()
-            finally:
-                self.session.scope = scope
-        if self._control.status != 200:
-            raise CouldNotRun(f"the positive control was answered {self._control.outcome}, not 200")
-        return self._control
+        return (await self._controlled())[1]
+
+    async def plain(self) -> Traced:
+        """The shared control as a run, and the read of its evidence.
+
+        Raises:
+            CouldNotRun: the control was not answered 200.
+        """
+        ids, invocation = await self._controlled()
+        if self._plain is None:
+            with self._sharing("control"):
+                self._plain = Traced(ids, invocation, await self.evidence(ids.run_id))
+        return self._plain
 
     async def traced(self, task: int = 0) -> Traced:
         """The shared run of the user's task with that number, and the read of its evidence.
@@ -100,17 +114,32 @@ class TargetProbe:
         if task >= len(self.tasks):
             raise CouldNotRun(f"it needs {task + 1} tasks that make the Agent use tools (--task)")
         if task not in self._traced:
-            scope, self.session.scope = self.session.scope, f"traced-{task}"
-            try:
+            with self._sharing(f"traced-{task}"):
                 ids = self.session.ids()
                 invocation = await self.invoke(self.tasks[task], ids=ids)
                 self._traced[task] = Traced(ids, invocation, await self.evidence(ids.run_id))
-            finally:
-                self.session.scope = scope
         traced = self._traced[task]
         if traced.invocation.status != 200:
             raise CouldNotRun(f"the task was answered {traced.invocation.outcome}, not 200")
         return traced
+
+    async def _controlled(self) -> tuple[Ids, Exchange]:
+        if self._control is None:
+            with self._sharing("control"):
+                ids = self.session.ids()
+                self._control = ids, await self.invoke(ids=ids)
+        if self._control[1].status != 200:
+            raise CouldNotRun(f"the positive control was answered {self._control[1].outcome}, not 200")
+        return self._control
+
+    @contextmanager
+    def _sharing(self, scope: str) -> Iterator[None]:
+        """Ask on behalf of all checks, whichever comes first."""
+        asking, self.session.scope = self.session.scope, scope
+        try:
+            yield
+        finally:
+            self.session.scope = asking
 
     # --- Requests
 
