@@ -48,7 +48,7 @@ _READ: Final = _CORRELATION | {
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 # What ends or splits an authority elsewhere: two readers could see two hosts.
 _NO_HOST: Final = re.compile(rb"[\x00-\x20\x7f,/\\?#@]")
-_ABSOLUTE_FORM: Final = re.compile(r"https?://[^/]*", re.IGNORECASE)
+_ABSOLUTE_FORM: Final = re.compile(r"^https?://[^/@]*(?=/|$)", re.IGNORECASE)
 _CHALLENGE: Final[Headers] = ((b"www-authenticate", b"Bearer"),)
 _OWS: Final = b" \t"
 

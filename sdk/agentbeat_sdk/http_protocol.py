@@ -9,6 +9,8 @@ What it adds:
 - An answer that comes before its request's end closes the connection, but gently: we stop sending, and throw
   away what still comes in for a bounded while. A plain close would make the kernel reset the connection, and
   the client could lose the answer.
+- A client that has asked may close its side: a whole request still gets its answer, part of one is 400. To
+  uvicorn the client would be gone, and the answer to a run that cannot be repeated would be lost.
 - Trailer fields are no header fields: uvicorn would add them to the scope that the application has judged.
 - A connection whose client takes nothing of its answer for `idle_timeout` is cut.
 """
@@ -18,8 +20,9 @@ from __future__ import annotations
 import asyncio
 import enum
 import http
+import re
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 import httptools
 from uvicorn.config import Config
@@ -27,6 +30,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from agentbeat_sdk.answers import Answer, RefusedError
+from agentbeat_sdk.gentle_transports import GentleTransport
 from agentbeat_sdk.limits import Limits
 
 __all__ = ["LimitedConfig", "LimitedProtocol"]
@@ -38,26 +42,15 @@ class LimitedConfig(Config):
     limits: Limits
 
 
+# RFC 9112, section 3.2: where the request's target is a URL, it is one that this server may be asked for.
+_HTTP_URL: Final = re.compile(rb"https?://[^/?#@]+(?:[/?]|$)", re.IGNORECASE)
+
+
 class _State(enum.Enum):
     WAITING = "between two requests"
     HEAD = "a head has begun"
     BODY = "the head is complete, the body is not"
     ANSWER = "the request is complete, its answer is not"
-
-
-class _GentleTransport:
-    """The connection's transport, whose `close` lets the protocol decide how."""
-
-    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
-        self._transport = transport
-        self.close = close
-        self.closed = False
-
-    def is_closing(self) -> bool:
-        return self.closed or self._transport.is_closing()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -72,6 +65,7 @@ class LimitedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = config.limits
+        self._retry = ((b"retry-after", b"%d" % config.limits.retry_after),)
         self._state = _State.WAITING
         self._deadline: asyncio.TimerHandle | None = None
         self._refusal: RefusedError | None = None
@@ -89,12 +83,11 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected: its first head must come in time."""
         self._socket = transport
-        self._gentle = _GentleTransport(transport, self._close)
+        self._gentle = GentleTransport(transport, self._close)
         super().connection_made(cast(asyncio.Transport, self._gentle))
         self._arm(self._limits.head_timeout, self._head_is_late)
         if len(self.connections) > self._limits.max_connections:
-            retry = ((b"retry-after", b"%d" % self._limits.retry_after),)
-            self._write(RefusedError("target_busy", "too many connections", retry).answer())
+            self._write(RefusedError("target_busy", "too many connections", self._retry).answer())
             self._close_now()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -125,6 +118,17 @@ class LimitedProtocol(HttpToolsProtocol):
             self._body_begun = True
             self._arm(self._limits.body_timeout, self._body_is_late)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more, but it may still read: whether the connection stays open for that."""
+        begun = self._state is _State.BODY and self.cycle.response_started
+        if (begun or self._state is _State.ANSWER) and not self._gentle.closed:
+            self.cycle.keep_alive = False
+            return True
+        if self._state in (_State.HEAD, _State.BODY) and not self._deaf:
+            self._refuse(RefusedError("invalid_request", "expected the whole request"))
+        self._close_now()
+        return False
+
     def _throw_away(self, size: int) -> None:
         self._thrown += size
         if not self._gentle.closed:
@@ -136,8 +140,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         """The server stops: a request that is not complete yet is not waited for."""
         if self._state is _State.BODY and not self._deaf:
-            retry = ((b"retry-after", b"%d" % self._limits.retry_after),)
-            self._refuse(RefusedError("target_draining", "the Target is stopping", retry))
+            self._refuse(RefusedError("target_draining", "the Target is stopping", self._retry))
         else:
             super().shutdown()
 
@@ -171,7 +174,12 @@ class LimitedProtocol(HttpToolsProtocol):
         if upgrade and any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers):
             # The parser would take the body for another protocol's first bytes.
             self._fail(RefusedError("invalid_request", "expected no Upgrade of a request with a body"))
+        # RFC 9110, section 10.1.1: HTTP/1.0 knows no interim answers.
+        self.expect_100_continue &= self.parser.get_http_version() != "1.0"
         super().on_headers_complete()
+        if not self.url.startswith(b"/") and not _HTTP_URL.match(self.url):
+            # As a whole it is the path of no route, which is found out behind the secret.
+            self.scope["path"] = self.url.decode("latin-1")
         self._state = _State.BODY
         self._raw_bytes = 0
         self._body_begun = False
@@ -208,8 +216,7 @@ class LimitedProtocol(HttpToolsProtocol):
         raise refusal
 
     def _head_too_large(self) -> RefusedError:
-        limits = self._limits
-        most = f"{limits.max_head_bytes} bytes of head and {limits.max_header_fields} fields"
+        most = f"{self._limits.max_head_bytes} bytes of head and {self._limits.max_header_fields} fields"
         return RefusedError("request_header_too_large", f"expected at most {most}")
 
     # Refusals of the server's own
@@ -221,9 +228,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._deaf = True
             self.cycle.keep_alive = False
             return
-        self._refuse(
-            self._refusal or RefusedError("invalid_request", "expected a well-formed HTTP/1.1 request")
-        )
+        malformed = RefusedError("invalid_request", "expected a well-formed HTTP/1.1 request")
+        self._refuse(self._refusal or malformed)
 
     def _head_is_late(self) -> None:
         if self._state is _State.WAITING and self._raw_bytes == 0:
@@ -246,11 +252,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._close()
 
     def _write(self, answer: Answer) -> None:
-        lines = [b"HTTP/1.1 %d %s" % (answer.status, http.HTTPStatus(answer.status).phrase.encode())]
-        lines += [
-            name + b": " + value for name, value in (*self.server_state.default_headers, *answer.headers)
-        ]
-        lines += [b"connection: close", b"", b""]
+        fields = (*self.server_state.default_headers, *answer.headers, (b"connection", b"close"))
+        status = b"HTTP/1.1 %d %s" % (answer.status, http.HTTPStatus(answer.status).phrase.encode())
+        lines = [status, *(b"%s: %s" % field for field in fields), b"", b""]
         self._socket.write(b"\r\n".join(lines) + answer.body)
 
     # The end of the connection
@@ -294,4 +298,3 @@ class LimitedProtocol(HttpToolsProtocol):
     def _disarm(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-            self._deadline = None

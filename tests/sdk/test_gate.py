@@ -223,6 +223,7 @@ class TestPath:
             pytest.param("http://127.0.0.1:80/v1/agent/invocations", "", "/v1/agent/invocations", id="http"),
             pytest.param("HTTPS://a/v1/agent/invocations", "", "/v1/agent/invocations", id="https"),
             pytest.param("http://a", "", "", id="an origin alone"),
+            pytest.param("http://me@a/v1/agent", "", "http://me@a/v1/agent", id="userinfo"),
             pytest.param(
                 "ftp://a/v1/agent/invocations", "", "ftp://a/v1/agent/invocations", id="another scheme"
             ),

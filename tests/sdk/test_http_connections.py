@@ -148,6 +148,12 @@ class TestSeveralRequests:
         answer = only(exchange(patient.url, request.replace(b"Host: 127.0.0.1\r\n", b"")))
         assert (answer.status, answer.header("connection")) == (200, "close")
 
+    def test_http_1_0_gets_no_interim_answer(self, patient: Served) -> None:
+        """RFC 9110, section 10.1.1: its client would take it for the answer."""
+        request = invocation_request("run-old-expect", fields=("Expect: 100-continue",))
+        answers = exchange(patient.url, request.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        assert [answer.status for answer in answers] == [200]
+
     def test_head_has_the_headers_and_no_body(self, patient: Served) -> None:
         with connected(patient.url) as connection:
             connection.sendall(HEALTH.replace(b"GET", b"HEAD"))
@@ -180,3 +186,37 @@ class TestClientThatGoesAway:
         assert only(exchange(patient.url, invocation_request("run-after"))).status == 200
         assert patient.runs == ["run-after"]
         assert not patient.store.is_claimed("run-gone-early")
+
+
+class TestClientThatClosesItsSide:
+    """What it has asked for as a whole is answered; it can still read."""
+
+    def test_after_a_whole_request_the_run_is_answered(self, patient: Served) -> None:
+        with connected(patient.url) as connection:
+            connection.sendall(invocation_request("run-half-close", "wait", close=False))
+            connection.shutdown(socket.SHUT_WR)
+            assert patient.begun.wait(10)
+            patient.release.set()
+            answer = only(read_answers(connection))
+        assert (answer.status, answer.header("connection")) == (200, "close")
+        assert patient.runs == ["run-half-close"]
+
+    @pytest.mark.parametrize("kept", [8, -1], ids=["within its head", "within its body"])
+    def test_after_part_of_a_request_nothing_runs(self, patient: Served, kept: int) -> None:
+        with connected(patient.url) as connection:
+            connection.sendall(invocation_request("run-half-asked")[:kept])
+            connection.shutdown(socket.SHUT_WR)
+            answer = only(read_answers(connection))
+        assert (answer.status, answer.code) == (400, "invalid_request")
+        assert (patient.runs, patient.store.is_claimed("run-half-asked")) == ([], False)
+
+    def test_part_of_a_request_without_the_secret_is_401(self, patient: Served) -> None:
+        with connected(patient.url) as connection:
+            connection.sendall(invocation_request("run-half-secret", token=None)[:-1])
+            connection.shutdown(socket.SHUT_WR)
+            assert only(read_answers(connection)).status == 401
+
+    def test_before_it_has_asked_for_anything(self, patient: Served) -> None:
+        with connected(patient.url) as connection:
+            connection.shutdown(socket.SHUT_WR)
+            assert read_answers(connection) == []

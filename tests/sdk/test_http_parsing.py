@@ -103,6 +103,23 @@ class TestParser:
         answer = only(exchange(patient.url, b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"))
         assert answer.status == 400
 
+    @pytest.mark.parametrize("origin", ["ftp://a", "http://me@a"])
+    def test_a_url_that_no_http_server_is_asked_for_is_no_route(self, patient: Served, origin: str) -> None:
+        """404 behind the secret, 401 before it: the path in it counts for nothing."""
+        target = f"POST {origin}/v1/agent/".encode()
+        for token, status in (("test-token", 404), (None, 401)):
+            request = invocation_request("run-elsewhere", token=token).replace(b"POST /v1/agent/", target)
+            assert only(exchange(patient.url, request)).status == status
+        assert (patient.runs, patient.store.is_claimed("run-elsewhere")) == ([], False)
+
+    @pytest.mark.parametrize("origin", ["http://a", "HTTPS://[::1]:8080"])
+    def test_an_absolute_target_is_its_path(self, patient: Served, origin: str) -> None:
+        """RFC 9112, section 3.2.2."""
+        run_id = f"run-absolute-{origin.partition(':')[0].lower()}"
+        request = invocation_request(run_id).replace(b"POST /", f"POST {origin}/".encode())
+        assert only(exchange(patient.url, request)).status == 200
+        assert patient.runs == [run_id]
+
     def test_trailers_are_no_header_fields(self, patient: Served) -> None:
         """A correlation header behind the body would come after the check of the head."""
         good = invocation_request("run-trailer")
