@@ -4,6 +4,8 @@ Checks never touch the network. They ask a probe, the probe asks its session, an
 request to a wire: a socket, an ASGI application, or a transcript of an earlier session. The ids that a
 session makes follow from its seed alone, so the same checks over the same answers ask the same questions:
 that is what makes a verdict a pure function of a transcript.
+
+An endpoint that cannot be reached has shown nothing: no check sees `Failure.UNREACHABLE`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agentbeat_conformance.exchanges import Exchange, Request
+from agentbeat_conformance.exchanges import Exchange, Failure, Request
 from agentbeat_conformance.requirements import CouldNotRun
 
 __all__ = ["Commands", "Ids", "Session", "Wire"]
@@ -65,7 +67,9 @@ class Session:
         wire: what carries the requests.
         seed: 1–32 characters of `[a-z0-9]`, new for each live session; all ids follow from it.
         budget: how many more times a conformant Target may be made to run; None is unbounded.
+        safe: whether to do without positive controls (`--safe`); the budget is then 0.
         scope: the check that is running; `control` while a shared control is made.
+        exchanges: the transcript; while one is under way, a time-out stands at its index.
         reached: whether the endpoint gave any answer.
         commands: what restarts the server or writes to the environment; None where the user gave no command.
         pause: lets that many seconds go by; a replay does not wait.
@@ -74,6 +78,7 @@ class Session:
     wire: Wire
     seed: str
     budget: int | None = None
+    safe: bool = False
     scope: str = "control"
     exchanges: list[Exchange] = field(default_factory=list)
     reached: bool = False
@@ -85,17 +90,43 @@ class Session:
         """Send a request that makes a conformant Target run `runs` times, and record the exchange.
 
         Raises:
-            CouldNotRun: the budget is used up; nothing is sent.
+            CouldNotRun: the budget is used up and nothing is sent, or the endpoint cannot be reached.
         """
         if self.budget is not None:
             if runs > self.budget:
                 raise CouldNotRun("the budget of invocations is used up (--budget, --safe)")
             self.budget -= runs
+        # Requests may be under way side by side; the order in which they began is the one that repeats.
+        index = len(self.exchanges)
+        self.exchanges.append(Exchange(request=request, answer=None, failure=Failure.TIMEOUT, index=index))
         exchange = await self.wire.exchange(request, scope=self.scope)
-        exchange = dataclasses.replace(exchange, index=len(self.exchanges))
-        self.exchanges.append(exchange)
+        exchange = self.exchanges[index] = dataclasses.replace(exchange, index=index)
         self.reached = self.reached or exchange.answer is not None
+        if exchange.failure is Failure.UNREACHABLE:
+            raise CouldNotRun("the endpoint could not be reached")
         return exchange
+
+    async def restart(self) -> None:
+        """Restart the server, and come back when it answers again.
+
+        Raises:
+            CouldNotRun: there is no way to, or it did not come back.
+        """
+        if self.commands is None:
+            raise CouldNotRun("it needs a way to restart the server (--restart-command)")
+        if not await self.commands.restart(scope=self.scope):
+            raise CouldNotRun("the restart command failed, or the server did not come back")
+
+    async def write(self, canary: str, *, run_id: str) -> None:
+        """Write `canary` into the environment of a run, over its business plane.
+
+        Raises:
+            CouldNotRun: there is no way to, or it was not accepted.
+        """
+        if self.commands is None:
+            raise CouldNotRun("it needs a way to write to the environment (--write-command)")
+        if not await self.commands.write(canary, run_id=run_id, scope=self.scope):
+            raise CouldNotRun("the write command failed")
 
     def ids(self) -> Ids:
         """A run id and a case id that nobody used; they follow from seed, scope and how many it made."""
