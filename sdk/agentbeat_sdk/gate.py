@@ -46,8 +46,11 @@ _READ: Final = _CORRELATION | {
     b"transfer-encoding",
 }
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
-# What ends or splits an authority elsewhere: two readers could see two hosts.
-_NO_HOST: Final = re.compile(rb"[\x00-\x20\x7f,/\\?#@]")
+# A host and a port, or nothing (RFC 9112, section 3.2; RFC 3986, section 3.2). The comma that they allow in a
+# name is left out: other readers join two fields with it.
+_HOST: Final = re.compile(
+    rb"(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?"
+)
 _ABSOLUTE_FORM: Final = re.compile(r"^https?://[^/@]*(?=/|$)", re.IGNORECASE)
 _CHALLENGE: Final[Headers] = ((b"www-authenticate", b"Bearer"),)
 _OWS: Final = b" \t"
@@ -156,7 +159,7 @@ def _check_host(values: list[bytes], version: str) -> None:
         raise RefusedError("invalid_request", "expected HTTP/1.1")
     if len(values) > 1 or (not values and version != "1.0"):
         raise RefusedError("invalid_request", "expected exactly one Host")
-    if values and _NO_HOST.search(values[0]):
+    if values and not _HOST.fullmatch(values[0]):
         raise RefusedError("invalid_request", "expected a host and a port in Host")
 
 
