@@ -140,14 +140,23 @@ class TargetProbe:
             raise CouldNotRun(f"the task was answered {traced.invocation.outcome}, not 200")
         return traced
 
-    async def _controlled(self) -> tuple[Ids, Exchange]:
+    async def invoked(self) -> tuple[Ids, Exchange]:
+        """The ids and the exchange of the shared control, whatever came of it.
+
+        Raises:
+            CouldNotRun: it is not made (`--safe`), or nothing can be reached.
+        """
         if self._control is None:
             with self._sharing("control"):
                 ids = self.session.ids()
                 self._control = ids, await self.invoke(ids=ids)
-        if self._control[1].status != 200:
-            raise CouldNotRun(f"the positive control was answered {self._control[1].outcome}, not 200")
         return self._control
+
+    async def _controlled(self) -> tuple[Ids, Exchange]:
+        ids, exchange = await self.invoked()
+        if exchange.status != 200:
+            raise CouldNotRun(f"the positive control was answered {exchange.outcome}, not 200")
+        return ids, exchange
 
     @contextmanager
     def _sharing(self, scope: str) -> Iterator[None]:
