@@ -65,6 +65,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 class Strict(BaseModel):
     """A wire object of the specs: frozen, and no member beyond those named."""
 
+    # A NaN stays one, for the writer to refuse; pydantic would make it null.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="constants")
 
 
