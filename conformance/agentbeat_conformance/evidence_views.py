@@ -5,7 +5,7 @@ a rule looks only at the members that it is about, and only as far as they have 
 What lies outside is left to the rule that asks for it:
 
     document = Document.of(await target.traced())
-    list(shape_faults(document, {"S-ADDPROP"}))  # members that the specs do not name, whatever else is wrong
+    list(shape_faults(document))  # what is wrong with its members, whatever run it is of
 
 Where nothing of the kind is there at all, a rule has shown nothing: that is `CouldNotRun`, never a pass.
 """
@@ -13,7 +13,7 @@ Where nothing of the kind is there at all, a rule has shown nothing: that is `Co
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -25,7 +25,17 @@ from agentbeat_conformance.sessions import Ids
 from agentbeat_conformance.target_probes import TargetProbe, Traced
 from agentbeat_protocol import Instant, ProtocolError, read_evidence, read_json
 
-__all__ = ["Document", "Event", "instant", "judged", "runs", "served", "shape_faults"]
+__all__ = [
+    "Document",
+    "Event",
+    "answered",
+    "instant",
+    "judged",
+    "judged_runs",
+    "runs",
+    "served",
+    "shape_faults",
+]
 
 #: How many findings one document gives for one rule: enough to see the pattern.
 MAX_FINDINGS: Final = 8
@@ -52,11 +62,16 @@ async def judged(target: TargetProbe, rule: Callable[[Document], Iterable[Findin
     Raises:
         CouldNotRun: a document could not be judged, and no other one breaks the rule.
     """
+    return await judged_runs(target, lambda run: rule(Document.of(run)))
+
+
+async def judged_runs(target: TargetProbe, rule: Callable[[Traced], Iterable[Finding]]) -> list[Finding]:
+    """As `judged`, for a rule about a run's exchanges and not only its document."""
     findings: list[Finding] = []
     missing: CouldNotRun | None = None
     for run in await runs(target):
         try:
-            findings += islice(rule(Document.of(run)), MAX_FINDINGS)
+            findings += islice(rule(run), MAX_FINDINGS)
         except CouldNotRun as error:
             missing = missing or error
     if missing is not None and not findings:
@@ -75,6 +90,22 @@ def served(run: Traced) -> bytes:
     if run.evidence.answer is None or run.evidence.status != 200:
         raise CouldNotRun(f"the evidence was answered {run.evidence.outcome}, not 200 (EVD-1.a)")
     return run.evidence.answer.body
+
+
+def answered(run: Traced) -> Mapping[str, Any]:
+    """The members of a run's invocation answer.
+
+    Raises:
+        CouldNotRun: it is no JSON object, which is for INV-1 to say.
+    """
+    body = run.invocation.answer.body if run.invocation.answer else b""
+    try:
+        value = _decoded(body)
+    except ProtocolError as error:
+        raise CouldNotRun(f"the invocation's answer is no strict JSON: {error.rule} (INV-1)") from None
+    if not isinstance(value, dict):
+        raise CouldNotRun("the invocation's answer is no JSON object (INV-1)")
+    return value
 
 
 # A document is read once for some twenty rules; nobody changes the value.
@@ -181,8 +212,8 @@ _EVENT: Final[Mapping[str, Any]] = {
 }
 
 
-def shape_faults(document: Document, rules: Container[str]) -> Iterator[Finding]:
-    """Where the document departs from the strict shape, for these S-* rules.
+def shape_faults(document: Document) -> Iterator[tuple[str, Finding]]:
+    """Where the document departs from the strict shape: the S-* rule and the finding.
 
     What other rules judge is put right first, as long as it has the right JSON type: ids (EVD-2, EVD-5), the
     level (EVD-3), times (EVD-4), the number of events (EVD-5), channels (EVD-6). At most one fault is told of
@@ -199,9 +230,9 @@ def shape_faults(document: Document, rules: Container[str]) -> Iterator[Finding]
     faults = [("", _fault(members))]
     faults += [(f"/events/{index}", _fault(_around(event))) for index, event in enumerate(events)]
     for place, error in faults:
-        if error is not None and error.rule in rules:
+        if error is not None and error.rule.startswith("S-"):
             path = place + (error.path.removeprefix("/events/0") if place else error.path)
-            yield document.finding(path, error.got, error.expected)
+            yield error.rule, document.finding(path, error.got, error.expected)
 
 
 def _put_right(members: Mapping[str, Any]) -> dict[str, Any]:
