@@ -5,6 +5,7 @@ Mutants of the evidence rules change the finished document, or override one of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ TASKS: Final = (
 )
 
 _LONGEST_TEXT: Final = 32_768
+#: Other people's secrets by their shape; the Target's own never gets into a text (EVD-13).
+_SECRET = re.compile(r"(?<=Bearer )[^\s\"',;]+|(?<![A-Za-z])sk-[A-Za-z0-9_\-]{6,}")
 
 
 class Recording:
@@ -45,8 +48,8 @@ class Recording:
         )
 
     def message(self, role: str, text: str) -> None:
-        """A whole message, at most its first 32,768 code points."""
-        self.add("message", {"role": role, "text": text[:_LONGEST_TEXT]})
+        """A whole message, without secrets, at most its first 32,768 code points."""
+        self.add("message", {"role": role, "text": _SECRET.sub("[redacted]", text)[:_LONGEST_TEXT]})
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """A tool call that is not answered yet; its call id."""
