@@ -15,7 +15,8 @@ from typing import Final
 
 __all__ = ["LONGEST_COMMAND", "Variables", "word", "writer"]
 
-#: What must not be printed, and the name of the shell variable that holds it.
+#: What must not be printed (or its mark), and the shell variable that holds it: `AGENT_TOKEN`, or with an
+#: expansion, `AGENT_TOKEN%?`.
 Variables = Mapping[str, str]
 
 #: Where a command stops being one that a person would copy, in characters.
@@ -46,10 +47,11 @@ def word(text: str, variables: Variables) -> str:
         inner = ""
         for position, (part, is_variable) in enumerate(parts):
             after = parts[position + 1][0] if position + 1 < len(parts) else ""
-            braced = is_variable and _NAME_FOLLOWS.match(after)
-            inner += (f"${{{part}}}" if braced else f"${part}") if is_variable else part
+            inner += _expansion(part, after) if is_variable else part
         return f'"{inner}"'
-    return "".join(f'"${part}"' if is_variable else shlex.quote(part) for part, is_variable in parts)
+    return "".join(
+        f'"{_expansion(part)}"' if is_variable else shlex.quote(part) for part, is_variable in parts
+    )
 
 
 def writer(raw: bytes, variables: Variables) -> str | None:
@@ -81,12 +83,19 @@ def _printf(raw: bytes, variables: Variables) -> str:
     for part, is_variable in _parts(raw.decode("latin-1"), variables):
         if is_variable:
             shape += "%s"
-            arguments += f' "${part}"'
+            arguments += f' "{_expansion(part)}"'
         else:
             shape += "".join(_escaped(ord(character)) for character in part)
     # A leading hyphen would be an option.
     shape = shape.replace("-", r"\055", 1) if shape.startswith("-") else shape
     return f"printf '{shape}'{arguments}"
+
+
+def _expansion(variable: str, after: str = "") -> str:
+    """The variable's value, in double quotes, where `after` follows."""
+    return (
+        f"${variable}" if variable.isidentifier() and not _NAME_FOLLOWS.match(after) else f"${{{variable}}}"
+    )
 
 
 def _escaped(byte: int) -> str:

@@ -1,0 +1,111 @@
+"""What a report says of its outcomes and its verdict, in words that all forms of output share."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from agentbeat_conformance.outcomes import Outcome, Verdict
+from agentbeat_conformance.reports.records import Report
+from agentbeat_conformance.requirements import Capability
+
+__all__ = ["NEEDS", "OUTCOMES", "VERDICTS", "counts_line", "meaning", "next_step"]
+
+#: Each outcome as people read it.
+OUTCOMES: Final = MappingProxyType(
+    {
+        Outcome.PASS: "pass",
+        Outcome.FAIL: "FAIL",
+        Outcome.WARN: "warn",
+        Outcome.NOT_APPLICABLE: "n/a",
+        Outcome.COULD_NOT_RUN: "could not run",
+        Outcome.ERROR: "suite error",
+    }
+)
+
+VERDICTS: Final = MappingProxyType(
+    {
+        Verdict.CONFORMANT: "CONFORMANT",
+        Verdict.NOT_CONFORMANT: "NOT CONFORMANT",
+        Verdict.INCOMPLETE: "INCOMPLETE",
+        Verdict.NOTHING_TESTED: "NOTHING TESTED",
+        Verdict.ERROR: "ERROR OF THE SUITE",
+    }
+)
+
+#: What each capability is, for people.
+NEEDS: Final = MappingProxyType(
+    {
+        Capability.AUTH: "an endpoint that asks for a secret (--token-env)",
+        Capability.SOCKET: "a real connection, not an application in process",
+        Capability.TASK: "a task that makes the Agent use tools (--task)",
+        Capability.RESTART: "a command that restarts the server (--restart-command)",
+        Capability.WRITE: "a command that writes to the environment (--write-command)",
+        Capability.VERIFY_KEY: "the Controller's registered public key (--verify-key)",
+        Capability.STATIC: "a profile with the binding mode deployment_static",
+        Capability.CATALOG: "a profile with the binding mode catalog",
+        Capability.INJECTION: "a profile with a surface for injections",
+        Capability.EXPIRY: "leases that end within seconds",
+    }
+)
+
+_COUNTED: Final = MappingProxyType(
+    {
+        Outcome.PASS: "passed",
+        Outcome.FAIL: "failed",
+        Outcome.WARN: "warned",
+        Outcome.COULD_NOT_RUN: "could not run",
+        Outcome.ERROR: "suite errors",
+        Outcome.NOT_APPLICABLE: "not applicable",
+    }
+)
+
+
+def counts_line(report: Report) -> str:
+    """The counts that are not 0: `31 passed, 2 failed, 1 not applicable`."""
+    counts = {words: report.count(outcome) for outcome, words in _COUNTED.items()}
+    return ", ".join(f"{count} {words}" for words, count in counts.items() if count) or "no checks"
+
+
+def meaning(report: Report) -> str:
+    """What the verdict says, in one sentence."""
+    failed, warned = report.count(Outcome.FAIL), report.count(Outcome.WARN)
+    match report.verdict:
+        case Verdict.CONFORMANT:
+            shoulds = f"; {_many(warned, 'SHOULD')} not met" if warned else ""
+            return f"Every applicable MUST of {report.tier} that was planned holds{shoulds}."
+        case Verdict.NOT_CONFORMANT:
+            return f"{_many(failed, 'MUST requirement')} of {report.tier} {_does(failed)} not hold."
+        case Verdict.INCOMPLETE:
+            missing = report.count(Outcome.COULD_NOT_RUN)
+            return f"Nothing tried failed, but {_many(missing, 'check')} could not run: this is no pass."
+        case Verdict.NOTHING_TESTED:
+            return "The endpoint gave no answer, or no check could show anything: this is no pass."
+        case Verdict.ERROR:
+            return "The suite itself failed, so its verdict says nothing about the endpoint."
+
+
+def next_step(report: Report) -> str:
+    """What the reader does now, in one sentence."""
+    match report.verdict:
+        case Verdict.CONFORMANT:
+            return "Keep it so: run the suite in CI, by conformance/action.yml or the pytest plugin."
+        case Verdict.NOT_CONFORMANT:
+            first = report.ended(Outcome.FAIL)[0].requirement.id
+            return (
+                f"Read `agentbeat conformance explain {first}`, repair, and try again with `--only {first}`."
+            )
+        case Verdict.INCOMPLETE:
+            return "Give what the reasons above name, and run the suite again."
+        case Verdict.NOTHING_TESTED:
+            return f"See that a server answers at {report.endpoint} and that the secret is the right one."
+        case Verdict.ERROR:
+            return "Run it again with `--transcript FILE` and report the fault with that file."
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _does(count: int) -> str:
+    return "does" if count == 1 else "do"

@@ -1,0 +1,134 @@
+"""What every form of a report is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from agentbeat_conformance.outcomes import ExitCode, Outcome, Verdict
+from agentbeat_conformance.reports.excerpts import answer_text, body_text, request_text, visible
+from agentbeat_conformance.reports.records import bare_url
+from agentbeat_conformance.reports.wording import NEEDS, OUTCOMES, VERDICTS, counts_line, meaning, next_step
+from agentbeat_conformance.requirements import Capability, Finding
+from support import reports
+
+
+def test_results_are_read_by_rule_and_part_whatever_the_order_of_the_checks():
+    ids = ["RCP-2", "INV-10.b", "INV-10.a", "EVD-1.a", "INV-2.b", "HLT-1", "CTL-1", "INV-2.a", "INV-2"]
+    rules = reports.report(*(reports.passed(id) for id in ids)).rules()
+    assert list(rules) == ["INV-2", "INV-10", "HLT-1", "EVD-1", "CTL-1", "RCP-2"]
+    assert [result.requirement.id for result in rules["INV-2"]] == ["INV-2", "INV-2.a", "INV-2.b"]
+
+
+def test_a_failure_is_shown_by_the_exchanges_of_its_findings():
+    findings = Finding("a", 2), Finding("b", None), Finding("c", 0), Finding("d", 2), Finding("e", 99)
+    failed = reports.failed("INV-1", *findings, exchanges=(1,))
+    report = reports.report(failed, exchanges=reports.EXCHANGES)
+    assert [exchange.index for exchange in report.shown_by(failed)] == [2, 0]
+
+
+def test_what_has_no_findings_is_shown_by_all_exchanges_of_its_check():
+    report = reports.every_outcome()
+    (not_run,) = report.ended(Outcome.COULD_NOT_RUN)
+    assert [exchange.index for exchange in report.shown_by(not_run)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("https://user:password@agent.example/desk?key=secret#part", "https://agent.example/desk"),
+        ("https://[::1]:8443/a", "https://[::1]:8443/a"),
+    ],
+)
+def test_an_endpoint_is_named_without_what_may_be_secret(url, bare):
+    assert bare_url(url) == bare
+
+
+def test_there_are_words_for_every_outcome_verdict_and_capability():
+    assert set(OUTCOMES) == set(Outcome)
+    assert set(VERDICTS) == set(Verdict)
+    assert set(NEEDS) == set(Capability)
+
+
+@pytest.mark.parametrize(
+    ("results", "reachable", "verdict", "said", "asked"),
+    [
+        ([reports.passed()], True, Verdict.CONFORMANT, "MUST of target-L1", "in CI"),
+        ([reports.passed(), reports.warned()], True, Verdict.CONFORMANT, "1 SHOULD not met", "in CI"),
+        ([reports.failed()], True, Verdict.NOT_CONFORMANT, "1 MUST requirement", "explain INV-3.b`"),
+        (
+            [reports.failed(), reports.failed("INV-2.a")],
+            True,
+            Verdict.NOT_CONFORMANT,
+            "do not",
+            "explain INV-2.a`",
+        ),
+        ([reports.passed(), reports.not_run()], True, Verdict.INCOMPLETE, "this is no pass", "reasons"),
+        ([reports.not_run()], False, Verdict.NOTHING_TESTED, "this is no pass", "http://127.0.0.1:8080"),
+        ([reports.inapplicable()], True, Verdict.NOTHING_TESTED, "this is no pass", "secret"),
+        ([reports.passed(), reports.broken()], True, Verdict.ERROR, "suite itself", "--transcript"),
+    ],
+)
+def test_a_verdict_says_what_it_means_and_what_to_do_next(results, reachable, verdict, said, asked):
+    report = reports.report(*results, reachable=reachable)
+    assert report.verdict is verdict
+    assert report.exit_code is ExitCode.of(verdict)
+    assert said in meaning(report)
+    assert asked in next_step(report)
+
+
+def test_only_conformant_is_called_a_pass():
+    for verdict in Verdict:
+        report = dataclasses.replace(reports.every_outcome(), verdict=verdict)
+        assert (report.exit_code == 0) == (verdict is Verdict.CONFORMANT)
+
+
+def test_counts_name_all_that_is_not_nought():
+    line = counts_line(reports.every_outcome())
+    assert line == "1 passed, 2 failed, 1 warned, 1 could not run, 1 not applicable"
+    assert counts_line(reports.report()) == "no checks"
+
+
+def test_nothing_of_a_text_reaches_a_terminal_as_anything_but_text():
+    assert visible(reports.HOSTILE).isprintable()
+    assert visible("a\n\tb\r", lines=True) == "a\n\tb\\r"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", ""),
+        (b"abcd", "abcd"),
+        (b"abcde", "abcd… (5 bytes in all)"),
+        ("退款退款".encode(), "退款退款"),
+        ("退款退款退".encode(), "退款退款… (15 bytes in all)"),
+        (b"x" * 2_000_000, "xxxx… (2,000,000 bytes in all)"),
+        (b"\xff", "\\xff"),
+        (b"\x1b[m", "\\x1b[m"),
+    ],
+)
+def test_a_body_is_cut_and_says_so(body, text):
+    assert body_text(body, 4) == text
+
+
+def test_a_request_is_shown_as_its_bytes_stand_and_not_as_its_fields_say():
+    request = dataclasses.replace(
+        reports.exchange(0).request, raw=b"GET / HTTP/1.1\nHost: a\x00\n\n", body=b""
+    )
+    assert request_text(request) == "GET / HTTP/1.1\nHost: a\\x00"
+
+
+def test_bytes_that_were_held_back_are_told():
+    request = dataclasses.replace(reports.exchange(0).request, withhold=3)
+    assert request_text(request).endswith("(the last 3 bytes held back)")
+
+
+def test_an_answer_that_did_not_come_is_told():
+    assert answer_text(reports.EXCHANGES[2]) == "(no whole answer in time)"
+
+
+def test_an_answer_can_be_shown_with_some_fields_only():
+    exchange = reports.exchange(0, fields=(("x-a", "1"), ("x-b", "2")), body=b"")
+    assert answer_text(exchange, fields={"x-b"}) == "200\nx-b: 2"
