@@ -32,6 +32,7 @@ from agentbeat_protocol import digest
 
 __all__ = [
     "CATALOGUE",
+    "RETIRED",
     "Capability",
     "CheckFunction",
     "CouldNotRun",
@@ -44,7 +45,7 @@ __all__ = [
     "requirement",
 ]
 
-#: Raised whenever a requirement is added, dropped or judged otherwise.
+#: Raised whenever a requirement is added, dropped or judged otherwise; `catalogues` keeps the older ones.
 SUITE_VERSION: Final = "1.0"
 SPECS: Final = ("target-invocation-v1", "target-evidence-v1", "state-controller-v1", "state-receipt-v1")
 
@@ -120,6 +121,8 @@ class Requirement:
         kills: the mutants that this check is known to catch.
         invocations: how often the check makes a conformant Target run its Agent, beside the shared control.
         check: the function that tries it.
+        since: the first version of the catalogue that has it in this form.
+        until: the first version that has it no longer; None for the current ones.
     """
 
     id: str
@@ -132,6 +135,8 @@ class Requirement:
     kills: frozenset[str]
     invocations: int
     check: CheckFunction
+    since: str = "1.0"
+    until: str | None = None
 
     @property
     def rule(self) -> str:
@@ -139,8 +144,10 @@ class Requirement:
         return self.id.partition(".")[0]
 
 
-#: Every requirement by its id, in the order in which the checks are run.
+#: Every requirement by its id, in the order of registration; `catalogues` has the order of running.
 CATALOGUE: Final[dict[str, Requirement]] = {}
+#: What older versions of the catalogue have: dropped requirements, and earlier forms of current ones.
+RETIRED: Final[list[Requirement]] = []
 
 _ID = re.compile(r"(INV|EVD|HLT|CTL|RCP)-[1-9][0-9]*(\.[a-z])?")
 
@@ -156,6 +163,8 @@ def requirement(
     kills: Iterable[str],
     needs: Iterable[Capability] = (),
     invocations: int = 0,
+    since: str = "1.0",
+    until: str | None = None,
 ) -> Callable[[FunctionT], FunctionT]:
     """Register the decorated function as the check of a requirement; see `Requirement`.
 
@@ -175,9 +184,14 @@ def requirement(
             kills=frozenset(kills),
             invocations=invocations,
             check=function,
+            since=since,
+            until=until,
         )
         _refuse_half(made)
-        CATALOGUE[id] = made
+        if made.until is None:
+            CATALOGUE[id] = made
+        else:
+            RETIRED.append(made)
         return function
 
     return register
@@ -186,7 +200,7 @@ def requirement(
 def _refuse_half(made: Requirement) -> None:
     faults = {
         "id, such as INV-3.b": not _ID.fullmatch(made.id),
-        "id that is not taken": made.id in CATALOGUE,
+        "id that is not taken": made.until is None and made.id in CATALOGUE,
         "section": not made.section.strip(),
         "text in one sentence that ends in a full stop": not made.text.strip().endswith("."),
         "permitted outcomes": not made.permits,

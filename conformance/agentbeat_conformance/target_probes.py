@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentbeat_conformance.exchanges import Exchange, Request
-from agentbeat_conformance.requirements import CouldNotRun
+from agentbeat_conformance.requirements import Capability, CouldNotRun
 from agentbeat_conformance.sessions import Ids, Session
 from agentbeat_protocol import (
     CASE_ID_HEADER,
@@ -90,6 +90,11 @@ class TargetProbe:
         self._control: tuple[Ids, Exchange] | None = None
         self._plain: Traced | None = None
         self._traced: dict[int, Traced] = {}
+
+    async def capabilities(self) -> frozenset[Capability]:
+        """What the probe was given, as far as requirements need it."""
+        given = {Capability.AUTH: self.secret is not None, Capability.TASK: bool(self.tasks)}
+        return frozenset(capability for capability, there in given.items() if there)
 
     @property
     def registered_url(self) -> str:

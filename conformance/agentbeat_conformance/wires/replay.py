@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -30,38 +31,45 @@ class Stopped(BaseException):
 
 
 class Replay:
-    """The entries of a transcript, by scope and in order."""
+    """The entries of a transcript, by scope.
+
+    Within a scope a question gets the first answer that it got and that was not given yet. Requests that were
+    under way side by side may so be asked again in another order.
+    """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        self._left: dict[str, list[Entry]] = defaultdict(list)
         for entry in entries:
-            self._entries[entry.scope].append(entry)
-        self._taken: Counter[str] = Counter()
+            self._left[entry.scope].append(entry)
 
-    def take(self, scope: str, kind: type[EntryT], what: str) -> EntryT:
-        """The next entry of the scope.
+    def exchange(self, request: Request, scope: str) -> ExchangeEntry:
+        """The entry for this request.
 
         Raises:
-            ReplayError: there is none, or one of another kind.
+            ReplayError: the transcript does not hold it, or not so often.
+            Stopped: nobody waited for the answer.
         """
-        entries, number = self._entries.get(scope, []), self._taken[scope]
-        if number >= len(entries):
-            raise ReplayError(
-                f"{what} is number {number + 1} of {scope}; the transcript holds {len(entries)} of it"
-            )
-        entry = entries[number]
-        if not isinstance(entry, kind):
-            raise ReplayError(
-                f"{what} is number {number + 1} of {scope}; the transcript holds another step there"
-            )
-        self._taken[scope] += 1
-        return entry
+        asked = (request.raw, request.withhold)
+        left = self._left.get(scope, [])
+        for place, entry in enumerate(left):
+            if isinstance(entry, ExchangeEntry) and (entry.request.raw, entry.request.withhold) == asked:
+                return self._taken(left, place, entry)
+        what = f"{cut(request.method, 16)} {cut(request.target)}"
+        raise ReplayError(f"{scope} asks for {what} once more, or otherwise, than the transcript holds it")
 
-    def different(self, scope: str, what: str) -> ReplayError:
-        """The error for an entry, the one taken last, that is not what the check asks for."""
-        return ReplayError(
-            f"{what} is number {self._taken[scope]} of {scope}; the transcript holds another there"
-        )
+    def command(self, asked: CommandEntry) -> bool:
+        """Whether this command succeeded; raises as `exchange`."""
+        left = self._left.get(asked.scope, [])
+        for place, entry in enumerate(left):
+            if isinstance(entry, CommandEntry) and dataclasses.replace(entry, done=None) == asked:
+                return bool(self._taken(left, place, entry).done)
+        raise ReplayError(f"{asked.scope} runs the {asked.command} command; the transcript does not hold it")
+
+    def _taken(self, left: list[Entry], place: int, entry: EntryT) -> EntryT:
+        del left[place]
+        if entry.stopped:
+            raise Stopped
+        return entry
 
 
 class ReplayWire:
@@ -77,18 +85,8 @@ class ReplayWire:
         self._replay = replay
 
     async def exchange(self, request: Request, *, scope: str) -> Exchange:
-        """See `Wire`.
-
-        Raises:
-            ReplayError: the transcript does not hold this request here.
-            Stopped: nobody waited for the answer.
-        """
-        what = f"{cut(request.method, 16)} {cut(request.target)}"
-        entry = self._replay.take(scope, ExchangeEntry, what)
-        if (request.raw, request.withhold) != (entry.request.raw, entry.request.withhold):
-            raise self._replay.different(scope, what)
-        if entry.stopped:
-            raise Stopped
+        """See `Wire`; raises as `Replay.exchange`."""
+        entry = self._replay.exchange(request, scope)
         return Exchange(request=request, answer=entry.answer, failure=entry.failure)
 
 
@@ -99,18 +97,9 @@ class ReplayCommands:
         self._replay = replay
 
     async def restart(self, *, scope: str) -> bool:
-        """See `Commands`; raises as `ReplayWire.exchange`."""
-        return self._take(CommandEntry(scope=scope, command="restart"))
+        """See `Commands`; raises as `Replay.command`."""
+        return self._replay.command(CommandEntry(scope=scope, command="restart"))
 
     async def write(self, canary: str, *, run_id: str, scope: str) -> bool:
-        """See `Commands`; raises as `ReplayWire.exchange`."""
-        return self._take(CommandEntry(scope=scope, command="write", run_id=run_id, canary=canary))
-
-    def _take(self, asked: CommandEntry) -> bool:
-        what = f"the {asked.command} command"
-        entry = self._replay.take(asked.scope, CommandEntry, what)
-        if (entry.command, entry.run_id, entry.canary) != (asked.command, asked.run_id, asked.canary):
-            raise self._replay.different(asked.scope, what)
-        if entry.done is None:
-            raise Stopped
-        return entry.done
+        """See `Commands`; raises as `Replay.command`."""
+        return self._replay.command(CommandEntry(scope=scope, command="write", run_id=run_id, canary=canary))

@@ -1,0 +1,1 @@
+"""The checks, grouped by subject; `catalogues.load_catalogue` imports every module here."""
