@@ -168,17 +168,19 @@ async def shows_nothing_unfinished(target: TargetProbe) -> Findings:
     if task is None:
         raise CouldNotRun("it needs a task that makes the Agent use tools (--task)")
     invocation, meanwhile = await asyncio.gather(target.invoke(task, ids=ids), read_meanwhile())
-    final = await target.evidence(ids.run_id)
-    if invocation.status != 200 or final.status != 200 or final.answer is None:
-        raise CouldNotRun("the run was not answered 200, or its evidence was not (EVD-1.a)")
+    finished = [await target.evidence(ids.run_id) for _ in range(2)]
+    if invocation.status != 200:
+        raise CouldNotRun(f"the task was answered {invocation.outcome}, not 200")
+    bodies = [exchange.answer.body for exchange in finished if exchange.answer and exchange.status == 200]
+    if len(set(bodies)) != 1 or len(bodies) != len(finished):
+        raise CouldNotRun("the finished run has no evidence that stays the same (EVD-1.a, EVD-11.a)")
     findings: list[Finding] = []
     for exchange in meanwhile:
-        whole = exchange.answer is not None and exchange.status == 200
-        if whole and exchange.answer is not None and exchange.answer.body != final.answer.body:
+        if exchange.answer is None or exchange.status != 200:
+            findings += _alike(exchange, unknown, "a read while the run goes on")
+        elif exchange.answer.body != bodies[0]:
             message = "a read while the run goes on: got another document than after it, expected 404"
             findings.append(Finding(message, exchange.index))
-        elif not whole:
-            findings += _alike(exchange, unknown, "a read while the run goes on")
     return findings
 
 
@@ -249,7 +251,16 @@ def _difference(first: bytes, again: bytes) -> str:
     kills={"metadata-digest-lies", "repr-digest-lies"},
 )
 async def digests_are_right(target: TargetProbe) -> Findings:
-    return await judged_runs(target, _digests)
+    # What the suite sees of the Target's own secret is a marker, and a digest of other bytes.
+    marker = (target.secret or "")[:-1].encode()
+
+    def rule(run: Traced) -> list[Finding]:
+        findings = list(_digests(run))
+        if findings and marker and marker in served(run):
+            raise CouldNotRun("the document holds the Target's secret, which is not recorded (EVD-13.a)")
+        return findings
+
+    return await judged_runs(target, rule)
 
 
 def _digests(run: Traced) -> Iterator[Finding]:
