@@ -156,6 +156,14 @@ def test_a_long_body_is_an_excerpt_with_the_digest_of_the_whole():
     assert shown.digest == digest_bytes(body)
 
 
+def test_a_finding_that_points_at_no_exchange_says_so():
+    """With `--safe` a check may look at a control that was not made."""
+    report = reports.report(reports.failed("INV-1", reports.Finding("a", -1)), exchanges=reports.EXCHANGES)
+    members = json.loads(to_json(report))
+    Draft202012Validator(json.loads(schema_text())).validate(members)
+    assert members["results"][0]["findings"] == [{"message": "a", "exchange": None}]
+
+
 # --- JUnit
 
 

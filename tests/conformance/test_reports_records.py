@@ -8,9 +8,16 @@ import pytest
 
 from agentbeat_conformance.outcomes import ExitCode, Outcome, Verdict
 from agentbeat_conformance.reports.excerpts import answer_text, body_text, request_text, visible
-from agentbeat_conformance.reports.records import bare_url
-from agentbeat_conformance.reports.wording import NEEDS, OUTCOMES, VERDICTS, counts_line, meaning, next_step
-from agentbeat_conformance.requirements import Capability, Finding
+from agentbeat_conformance.reports.wording import (
+    NEEDS,
+    OUTCOMES,
+    VERDICTS,
+    counts_line,
+    meaning,
+    next_step,
+    plan_line,
+)
+from agentbeat_conformance.requirements import Capability, Finding, Level
 from support import reports
 
 
@@ -34,18 +41,6 @@ def test_what_has_no_findings_is_shown_by_all_exchanges_of_its_check():
     assert [exchange.index for exchange in report.shown_by(not_run)] == [2]
 
 
-@pytest.mark.parametrize(
-    ("url", "bare"),
-    [
-        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-        ("https://user:password@agent.example/desk?key=secret#part", "https://agent.example/desk"),
-        ("https://[::1]:8443/a", "https://[::1]:8443/a"),
-    ],
-)
-def test_an_endpoint_is_named_without_what_may_be_secret(url, bare):
-    assert bare_url(url) == bare
-
-
 def test_there_are_words_for_every_outcome_verdict_and_capability():
     assert set(OUTCOMES) == set(Outcome)
     assert set(VERDICTS) == set(Verdict)
@@ -66,6 +61,7 @@ def test_there_are_words_for_every_outcome_verdict_and_capability():
             "explain INV-2.a`",
         ),
         ([reports.passed(), reports.not_run()], True, Verdict.INCOMPLETE, "this is no pass", "reasons"),
+        ([reports.passed(), reports.not_run()], True, Verdict.INCOMPLETE, "1 check could not run", "reasons"),
         ([reports.not_run()], False, Verdict.NOTHING_TESTED, "this is no pass", "http://127.0.0.1:8080"),
         ([reports.inapplicable()], True, Verdict.NOTHING_TESTED, "this is no pass", "secret"),
         ([reports.passed(), reports.broken()], True, Verdict.ERROR, "suite itself", "--transcript"),
@@ -77,6 +73,16 @@ def test_a_verdict_says_what_it_means_and_what_to_do_next(results, reachable, ve
     assert report.exit_code is ExitCode.of(verdict)
     assert said in meaning(report)
     assert asked in next_step(report)
+
+
+def test_a_part_of_the_suite_says_what_it_leaves_open():
+    left_out = (reports.requirement("INV-4"), reports.requirement("INV-11", Level.SHOULD))
+    report = reports.report(reports.passed(), left_out=left_out, safe=True, verdict=Verdict.INCOMPLETE)
+    assert meaning(report) == (
+        "Nothing that was tried failed, but 1 MUST left out, no positive control was made (--safe): "
+        "this is no pass."
+    )
+    assert plan_line(report) == "1 check, at most 7 invocations, --safe, 2 left out"
 
 
 def test_only_conformant_is_called_a_pass():

@@ -6,7 +6,7 @@ import dataclasses
 
 from agentbeat_conformance.exchanges import Answer, Exchange, Failure, Request
 from agentbeat_conformance.outcomes import Outcome, Result, verdict_of
-from agentbeat_conformance.reports.records import Plan, Report
+from agentbeat_conformance.reports.records import Report, shell_variables
 from agentbeat_conformance.requirements import Capability, Finding, Level, Requirement
 
 MARK = "[redacted-secret]"
@@ -52,13 +52,22 @@ def exchange(
 
 def report(*results, exchanges=(), reachable=True, **changes):
     members = {
+        "suite_version": "1.0",
+        "catalogue": "1.0",
+        "catalogue_digest": f"sha256:{'0c' * 32}",
+        "specs": ("target-invocation-v1", "target-evidence-v1"),
         "tier": "target-L1",
         "endpoint": "http://127.0.0.1:8080",
         "seed": "k3v9",
+        "started_at": "2026-03-02T09:00:00Z",
+        "invocations": 7,
+        "budget": None,
+        "safe": False,
+        "left_out": (),
         "results": results,
         "exchanges": exchanges,
         "verdict": verdict_of(results, reachable=reachable),
-        "variables": {MARK: "AGENT_TOKEN"},
+        "variables": shell_variables({"secret": "AGENT_TOKEN"}),
     }
     return Report(**{**members, **changes})
 
@@ -113,5 +122,4 @@ def every_outcome(**changes):
     """One result for each outcome but our own error; INV-10 stands in front of INV-2 on purpose."""
     hostile = failed("INV-10.a", Finding(f"got {HOSTILE}, expected an envelope", 3), exchanges=(3,))
     results = (passed(exchanges=(0,)), hostile, failed("INV-2.a"), warned(), inapplicable(), not_run())
-    plan = Plan(requirements=len(results), invocations=7, budget=20)
-    return dataclasses.replace(report(*results, exchanges=EXCHANGES, plan=plan), **changes)
+    return dataclasses.replace(report(*results, exchanges=EXCHANGES, budget=20), **changes)

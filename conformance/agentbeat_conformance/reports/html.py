@@ -16,7 +16,7 @@ from agentbeat_conformance.outcomes import Outcome, Result
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 from agentbeat_conformance.reports.markup import Markup, element
 from agentbeat_conformance.reports.records import Report
-from agentbeat_conformance.reports.wording import NEEDS, OUTCOMES, VERDICTS, meaning, next_step
+from agentbeat_conformance.reports.wording import NEEDS, OUTCOMES, VERDICTS, meaning, next_step, plan_line
 
 __all__ = ["to_html"]
 
@@ -53,16 +53,13 @@ def _summary(report: Report) -> Iterator[Markup]:
     facts = {
         "Endpoint": report.endpoint,
         "Suite": f"{report.suite_version}, for {', '.join(report.specs)}",
-        "Catalogue": report.catalogue_digest,
+        "Catalogue": f"{report.catalogue}, {report.catalogue_digest}",
+        "Plan": plan_line(report),
+        "Left out": ", ".join(made.id for made in report.left_out),
+        "Started": report.started_at,
         "Seed": report.seed,
     }
-    if report.plan is not None:
-        bound = "" if report.plan.budget is None else f", at most {report.plan.budget}"
-        facts["Plan"] = (
-            f"{report.plan.requirements} checks, {report.plan.invocations} invocations{bound}"
-            f"{', nothing sent that would run the Agent' if report.plan.safe else ''}"
-        )
-    pairs = [item for name, text in facts.items() for item in _fact(name, text)]
+    pairs = [item for name, text in facts.items() if text for item in _fact(name, text)]
     yield element("dl", *pairs, class_="facts")
     heads = [element("th", OUTCOMES[outcome], scope="col", class_=outcome) for outcome in Outcome]
     cells = [element("td", str(report.count(outcome))) for outcome in Outcome]

@@ -42,6 +42,7 @@ class Suite(_Part):
     """What judged: the version and the catalogue that a verdict is to be read with."""
 
     version: str
+    catalogue: str = Field(description="The version of the catalogue.")
     catalogue_digest: Digest
     specs: tuple[str, ...]
 
@@ -57,7 +58,8 @@ class PlanPart(_Part):
     """What was announced before the first request."""
 
     requirements: Count
-    invocations: Count = Field(description="How often a conformant Target runs its Agent for these checks.")
+    left_out: tuple[str, ...] = Field(description="What belongs to the tier and was not planned.")
+    invocations: Count = Field(description="How often a conformant Target runs its Agent for it, at most.")
     budget: Count | None = Field(description="The bound on that number; null for none.")
     safe: bool = Field(description="Whether nothing was sent that a conformant Target would run.")
 
@@ -138,36 +140,43 @@ class ConformanceReport(_Part):
     suite: Suite
     endpoint: Endpoint
     seed: str = Field(description="What all ids of the run follow from.")
+    started_at: str = Field(description="When the run began, RFC 3339.")
     verdict: Verdict
     exit_code: Annotated[int, Field(ge=0, le=5)]
     meaning: str
     next_step: str
     counts: dict[Outcome, Count]
-    plan: PlanPart | None = Field(description="Null when a transcript was judged.")
+    plan: PlanPart
     results: tuple[ResultPart, ...]
     exchanges: tuple[ExchangePart, ...]
 
 
 def report_model(report: Report) -> ConformanceReport:
     """The report as the model of its JSON."""
-    plan = report.plan
     return ConformanceReport(
         schema_version=SCHEMA_NAME,
         suite=Suite(
-            version=report.suite_version, catalogue_digest=report.catalogue_digest, specs=report.specs
+            version=report.suite_version,
+            catalogue=report.catalogue,
+            catalogue_digest=report.catalogue_digest,
+            specs=report.specs,
         ),
         endpoint=Endpoint(url=report.endpoint, tier=report.tier),
         seed=report.seed,
+        started_at=report.started_at,
         verdict=report.verdict,
         exit_code=report.exit_code,
         meaning=meaning(report),
         next_step=next_step(report),
         counts={outcome: report.count(outcome) for outcome in Outcome},
-        plan=plan
-        and PlanPart(
-            requirements=plan.requirements, invocations=plan.invocations, budget=plan.budget, safe=plan.safe
+        plan=PlanPart(
+            requirements=len(report.results),
+            left_out=tuple(made.id for made in report.left_out),
+            invocations=report.invocations,
+            budget=report.budget,
+            safe=report.safe,
         ),
-        results=tuple(_result(result) for results in report.rules().values() for result in results),
+        results=tuple(_result(report, result) for results in report.rules().values() for result in results),
         exchanges=tuple(_exchange(report, exchange) for exchange in report.exchanges),
     )
 
@@ -194,8 +203,9 @@ def generated_schema() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _result(result: Result) -> ResultPart:
+def _result(report: Report, result: Result) -> ResultPart:
     made = result.requirement
+    there = range(len(report.exchanges))
     return ResultPart(
         id=made.id,
         rule=made.rule,
@@ -207,7 +217,10 @@ def _result(result: Result) -> ResultPart:
         permits=tuple(sorted(made.permits)),
         outcome=result.outcome,
         findings=tuple(
-            FindingPart(message=_safe(finding.message), exchange=finding.exchange)
+            FindingPart(
+                message=_safe(finding.message),
+                exchange=finding.exchange if finding.exchange in there else None,
+            )
             for finding in result.findings
         ),
         reason=None if result.reason is None else _safe(result.reason),

@@ -35,7 +35,9 @@ def to_junit(report: Report) -> str:
     root = Element(
         "testsuites", {"name": name, **{key: attributes[key] for key in ("tests", "failures", "errors")}}
     )
-    suite = SubElement(root, "testsuite", {"name": name, **attributes})
+    suite = SubElement(
+        root, "testsuite", {"name": name, "timestamp": visible(report.started_at), **attributes}
+    )
     properties = SubElement(suite, "properties")
     for key, value in _properties(report).items():
         SubElement(properties, "property", {"name": key, "value": visible(value)})
@@ -50,6 +52,7 @@ def to_junit(report: Report) -> str:
 def _properties(report: Report) -> dict[str, str]:
     return {
         "suite_version": report.suite_version,
+        "catalogue": report.catalogue,
         "catalogue_digest": report.catalogue_digest,
         "specs": " ".join(report.specs),
         "tier": report.tier,

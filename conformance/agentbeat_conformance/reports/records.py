@@ -1,18 +1,9 @@
 """A report: what a run of the suite has shown, as plain data that every form of output is made of.
 
-A report holds no secret. The endpoint is without user, query and fragment, and in the exchanges a mark stands
-where a secret stood: `Report.variables` says which shell variable holds what belongs there.
+    report = Report.of(run, variables=shell_variables({"secret": "AGENT_TOKEN"}))
 
->>> report = Report(
-...     tier="target-L1",
-...     endpoint="http://127.0.0.1:8080",
-...     seed="a1",
-...     results=(),
-...     exchanges=(),
-...     verdict=Verdict.NOTHING_TESTED,
-... )
->>> report.exit_code, report.count(Outcome.PASS)
-(<ExitCode.NOTHING_TESTED: 4>, 0)
+A report holds no secret. The endpoint is without user, query and fragment, and in the exchanges a marker
+stands where a secret stood: `Report.variables` says which shell variable holds what belongs there.
 """
 
 from __future__ import annotations
@@ -20,36 +11,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from types import MappingProxyType
-from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from typing import Final, Self
+from urllib.parse import urlsplit
 
 from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.outcomes import ExitCode, Outcome, Result, Verdict
 from agentbeat_conformance.reports.curls import repeat_command
 from agentbeat_conformance.reports.shells import Variables
-from agentbeat_conformance.requirements import SPECS, SUITE_VERSION, Requirement, Tier, catalogue_digest
+from agentbeat_conformance.requirements import Level, Requirement, Tier
+from agentbeat_conformance.runs import Run
+from agentbeat_conformance.wires.concealment import marker
 
-__all__ = ["Plan", "Report", "bare_url", "in_reading_order"]
+__all__ = ["Report", "in_reading_order", "shell_variables"]
 
 _FAMILIES: Final = ("INV", "HLT", "EVD", "CTL", "RCP")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What was announced before the first request.
+def shell_variables(names: Mapping[str, str]) -> Variables:
+    """What stands in exchanges in a secret's place, and the shell's word for it.
 
-    Attributes:
-        requirements: how many checks were planned.
-        invocations: how many times a conformant Target runs its Agent for them.
-        budget: the bound on that number; None for none.
-        safe: whether nothing was to be sent that a conformant Target would run.
+    Args:
+        names: the environment variable of each secret, by the name of its marker.
     """
-
-    requirements: int
-    invocations: int
-    budget: int | None = None
-    safe: bool = False
+    whole = {marker(name): variable for name, variable in names.items()}
+    # A check may send the secret without its last character; the marker is then without its own.
+    return whole | {mark[:-1]: f"{variable}%?" for mark, variable in whole.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,25 +43,61 @@ class Report:
     """A run of the suite against one endpoint.
 
     Attributes:
+        suite_version: which suite judged.
+        catalogue: the version of the catalogue, and `catalogue_digest` its digest.
+        specs: what the catalogue is about.
+        tier: what the endpoint was judged as.
         endpoint: where the requests went, without user, query and fragment.
         seed: what all ids of the run follow from.
+        started_at: when the first request went out, RFC 3339.
+        invocations: how many times a conformant Target was to run its Agent, at most.
+        budget: the bound on that number; None for none.
+        safe: whether nothing was to be sent that a conformant Target would run.
+        left_out: the requirements of the tier that `--only` or `--skip` left out.
         results: every planned check's end.
-        exchanges: the transcript, each at its index, redacted.
-        plan: what was announced; None when a transcript was judged.
-        variables: what stands in the exchanges in a secret's place, and the shell variable for the secret.
+        exchanges: the transcript, each at its index.
+        variables: see `shell_variables`.
     """
 
+    suite_version: str
+    catalogue: str
+    catalogue_digest: str
+    specs: tuple[str, ...]
     tier: Tier
     endpoint: str
     seed: str
+    started_at: str
+    invocations: int
+    budget: int | None
+    safe: bool
+    left_out: tuple[Requirement, ...]
     results: tuple[Result, ...]
     exchanges: tuple[Exchange, ...]
     verdict: Verdict
-    plan: Plan | None = None
-    variables: Variables = field(default_factory=lambda: MappingProxyType({}))
-    suite_version: str = SUITE_VERSION
-    specs: tuple[str, ...] = SPECS
-    catalogue_digest: str = field(default_factory=catalogue_digest)
+    variables: Variables = field(default_factory=lambda: shell_variables({"secret": "TOKEN"}))
+
+    @classmethod
+    def of(cls, run: Run, *, variables: Variables | None = None) -> Self:
+        """The report of a run, live or judged again."""
+        header, plan = run.transcript.header, run.plan
+        return cls(
+            suite_version=header.suite_version,
+            catalogue=plan.catalogue,
+            catalogue_digest=plan.catalogue_digest,
+            specs=header.specs,
+            tier=plan.tier,
+            endpoint=header.subject.url,
+            seed=header.seed,
+            started_at=header.started_at,
+            invocations=plan.invocations,
+            budget=plan.budget,
+            safe=plan.safe,
+            left_out=plan.left_out,
+            results=run.results,
+            exchanges=run.exchanges,
+            verdict=run.verdict,
+            variables=shell_variables({"secret": "TOKEN"}) if variables is None else variables,
+        )
 
     @property
     def exit_code(self) -> ExitCode:
@@ -87,6 +109,11 @@ class Report:
         """Scheme, host and port of the endpoint."""
         where = urlsplit(self.endpoint)
         return f"{where.scheme}://{where.netloc}"
+
+    @property
+    def musts_left_out(self) -> int:
+        """How many MUST requirements were not planned: without them nothing is shown to be conformant."""
+        return sum(made.level is Level.MUST for made in self.left_out)
 
     def count(self, *outcomes: Outcome) -> int:
         """How many checks ended so."""
@@ -115,12 +142,6 @@ class Report:
     def repeat(self, exchange: Exchange, *, lines: bool = False) -> str | None:
         """The shell command that sends the exchange's request again; see `repeat_command`."""
         return repeat_command(exchange.request, origin=self.origin, variables=self.variables, lines=lines)
-
-
-def bare_url(url: str) -> str:
-    """`url` without user, query and fragment: what may stand in a report."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def in_reading_order(results: Iterable[Result]) -> list[Result]:

@@ -20,7 +20,14 @@ from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.outcomes import Outcome, Result, Verdict
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 from agentbeat_conformance.reports.records import Report, in_reading_order
-from agentbeat_conformance.reports.wording import OUTCOMES, VERDICTS, counts_line, meaning, next_step
+from agentbeat_conformance.reports.wording import (
+    OUTCOMES,
+    VERDICTS,
+    counts_line,
+    meaning,
+    next_step,
+    plan_line,
+)
 
 __all__ = ["render_table"]
 
@@ -73,11 +80,12 @@ def _heading(report: Report) -> Text:
     text = Text()
     text.append(f"AgentBeat conformance {report.suite_version}", "bold")
     text.append(f"  {report.tier}  {visible(report.endpoint)}\n")
-    text.append(f"catalogue {report.catalogue_digest[:19]}…  seed {visible(report.seed)}", "dim")
-    if report.plan is not None:
-        bound = "" if report.plan.budget is None else f" of at most {report.plan.budget}"
-        safe = ", --safe" if report.plan.safe else ""
-        text.append(f"  plan: {report.plan.invocations}{bound} invocations{safe}", "dim")
+    facts = [
+        f"catalogue {report.catalogue} {report.catalogue_digest[:19]}…",
+        f"seed {report.seed}",
+        plan_line(report),
+    ]
+    text.append(visible("  ".join(facts)), "dim")
     return text
 
 

@@ -9,7 +9,7 @@ from agentbeat_conformance.outcomes import Outcome, Verdict
 from agentbeat_conformance.reports.records import Report
 from agentbeat_conformance.requirements import Capability
 
-__all__ = ["NEEDS", "OUTCOMES", "VERDICTS", "counts_line", "meaning", "next_step"]
+__all__ = ["NEEDS", "OUTCOMES", "VERDICTS", "counts_line", "meaning", "next_step", "plan_line"]
 
 #: Each outcome as people read it.
 OUTCOMES: Final = MappingProxyType(
@@ -67,6 +67,18 @@ def counts_line(report: Report) -> str:
     return ", ".join(f"{count} {words}" for words, count in counts.items() if count) or "no checks"
 
 
+def plan_line(report: Report) -> str:
+    """What was planned: `31 checks, at most 12 invocations`."""
+    parts = [_many(len(report.results), "check"), f"at most {_many(report.invocations, 'invocation')}"]
+    if report.budget is not None and not report.safe:
+        parts.append(f"budget {report.budget}")
+    if report.safe:
+        parts.append("--safe")
+    if report.left_out:
+        parts.append(f"{len(report.left_out)} left out")
+    return ", ".join(parts)
+
+
 def meaning(report: Report) -> str:
     """What the verdict says, in one sentence."""
     failed, warned = report.count(Outcome.FAIL), report.count(Outcome.WARN)
@@ -77,8 +89,7 @@ def meaning(report: Report) -> str:
         case Verdict.NOT_CONFORMANT:
             return f"{_many(failed, 'MUST requirement')} of {report.tier} {_does(failed)} not hold."
         case Verdict.INCOMPLETE:
-            missing = report.count(Outcome.COULD_NOT_RUN)
-            return f"Nothing tried failed, but {_many(missing, 'check')} could not run: this is no pass."
+            return f"Nothing that was tried failed, but {_gaps(report)}: this is no pass."
         case Verdict.NOTHING_TESTED:
             return "The endpoint gave no answer, or no check could show anything: this is no pass."
         case Verdict.ERROR:
@@ -96,11 +107,22 @@ def next_step(report: Report) -> str:
                 f"Read `agentbeat conformance explain {first}`, repair, and try again with `--only {first}`."
             )
         case Verdict.INCOMPLETE:
-            return "Give what the reasons above name, and run the suite again."
+            return "Run the whole suite, and give it what the reasons name."
         case Verdict.NOTHING_TESTED:
             return f"See that a server answers at {report.endpoint} and that the secret is the right one."
         case Verdict.ERROR:
             return "Run it again with `--transcript FILE` and report the fault with that file."
+
+
+def _gaps(report: Report) -> str:
+    """What keeps an incomplete run from being a pass."""
+    missing = report.count(Outcome.COULD_NOT_RUN)
+    gaps = [
+        f"{_many(missing, 'check')} could not run" if missing else "",
+        f"{_many(report.musts_left_out, 'MUST')} left out" if report.musts_left_out else "",
+        "no positive control was made (--safe)" if report.safe else "",
+    ]
+    return ", ".join(gap for gap in gaps if gap)
 
 
 def _many(count: int, noun: str) -> str:
