@@ -4,7 +4,7 @@ import re
 
 from agentbeat_sdk import Run, Target
 
-target = Target("hello-desk", token_env="HELLO_TOKEN", tier="L2")  # noqa: S106 - a name, no secret
+target = Target("hello-desk", token_env="HELLO_TOKEN", tier="L2")
 
 
 @target.tool
