@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import date
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
+from agentbeat_conformance.expected_failures import ExpectedFailure
 from agentbeat_conformance.outcomes import Outcome, Verdict
 from agentbeat_conformance.reports.badge import badge
 from agentbeat_conformance.reports.html import to_html
@@ -284,6 +286,41 @@ def test_a_screen_reader_finds_its_way():
         if tag == "pre":
             assert attributes["tabindex"] == "0"
             assert attributes["aria-label"]
+
+
+# --- Expected failures
+
+
+def put_up_with():
+    entry = ExpectedFailure(id="INV-2.a", reason="ticket 4711", expires=date(2031, 1, 31))
+    return reports.every_outcome(expected=(entry,), complaints=("INV-9: it holds, remove the entry",))
+
+
+def test_the_table_says_what_is_put_up_with_and_what_is_out_of_date():
+    shown = table(put_up_with())
+    assert "FAIL (expected)" in shown
+    assert "  expected until 2031-01-31: ticket 4711\n" in shown
+    assert "expected failures  INV-9: it holds, remove the entry\n" in shown
+
+
+def test_a_failure_that_is_put_up_with_is_skipped_in_junit_and_a_stale_entry_is_an_error():
+    suite, by_id = cases(put_up_with())
+    counts = [suite.get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert counts == ["7", "1", "2", "2"]
+    assert by_id["INV-2.a"][0].tag == "skipped"
+    assert by_id["INV-2.a"][0].get("message") == "expected until 2031-01-31: ticket 4711"
+    assert by_id["up"][0].get("message") == "INV-9: it holds, remove the entry"
+
+
+def test_the_json_and_the_page_say_what_is_put_up_with():
+    members = json.loads(to_json(put_up_with()))
+    Draft202012Validator(json.loads(schema_text())).validate(members)
+    expected = {result["id"]: result["expected"] for result in members["results"] if result["expected"]}
+    assert expected == {"INV-2.a": {"reason": "ticket 4711", "expires": "2031-01-31"}}
+    assert members["complaints"] == ["INV-9: it holds, remove the entry"]
+    text = "".join(page(put_up_with()).text)
+    assert "until 2031-01-31: ticket 4711" in text
+    assert "INV-9: it holds, remove the entry" in text
 
 
 # --- Badge

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import date
 
 import pytest
 
+from agentbeat_conformance.expected_failures import ExpectedFailure
 from agentbeat_conformance.outcomes import ExitCode, Outcome, Verdict
 from agentbeat_conformance.reports.excerpts import answer_text, body_text, request_text, visible
 from agentbeat_conformance.reports.wording import (
@@ -15,6 +17,7 @@ from agentbeat_conformance.reports.wording import (
     counts_line,
     meaning,
     next_step,
+    outcome_words,
     plan_line,
 )
 from agentbeat_conformance.requirements import Capability, Finding, Level
@@ -85,10 +88,28 @@ def test_a_part_of_the_suite_says_what_it_leaves_open():
     assert plan_line(report) == "1 check, at most 7 invocations, --safe, 2 left out"
 
 
-def test_only_conformant_is_called_a_pass():
-    for verdict in Verdict:
-        report = dataclasses.replace(reports.every_outcome(), verdict=verdict)
-        assert (report.exit_code == 0) == (verdict is Verdict.CONFORMANT)
+def put_up_with(*ids, **changes):
+    entries = tuple(ExpectedFailure(id=id, reason="ticket 4711", expires=date(2031, 1, 31)) for id in ids)
+    return dataclasses.replace(reports.every_outcome(), expected=entries, **changes)
+
+
+def test_a_failure_that_is_put_up_with_is_still_a_failure():
+    report = put_up_with("INV-2.a")
+    assert meaning(report).endswith("do not hold; 1 of them put up with (--expected-failures).")
+    assert "explain INV-10.a`" in next_step(report)
+    failed, other = report.ended(Outcome.FAIL)
+    assert outcome_words(report, failed) == "FAIL (expected)"
+    assert outcome_words(report, other) == "FAIL"
+
+
+def test_when_every_failure_was_expected_the_verdict_stays_and_the_exit_code_says_so():
+    report = put_up_with("INV-2.a", "INV-10.a", exit_code=ExitCode.INCOMPLETE)
+    assert report.verdict is Verdict.NOT_CONFORMANT
+    assert "the exit code is 3" in next_step(report)
+
+
+def test_a_file_of_expected_failures_that_is_out_of_date_is_the_next_step():
+    assert "Bring the file" in next_step(put_up_with(complaints=("INV-4: it holds",)))
 
 
 def test_counts_name_all_that_is_not_nought():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from agentbeat_conformance.exchanges import Answer, Exchange, Failure, Request
-from agentbeat_conformance.outcomes import Outcome, Result, verdict_of
+from agentbeat_conformance.outcomes import ExitCode, Outcome, Result, verdict_of
 from agentbeat_conformance.reports.records import Report, shell_variables
 from agentbeat_conformance.requirements import Capability, Finding, Level, Requirement
 
@@ -51,6 +51,7 @@ def exchange(
 
 
 def report(*results, exchanges=(), reachable=True, **changes):
+    verdict = changes.pop("verdict", verdict_of(results, reachable=reachable))
     members = {
         "suite_version": "1.0",
         "catalogue": "1.0",
@@ -66,7 +67,8 @@ def report(*results, exchanges=(), reachable=True, **changes):
         "left_out": (),
         "results": results,
         "exchanges": exchanges,
-        "verdict": verdict_of(results, reachable=reachable),
+        "verdict": verdict,
+        "exit_code": ExitCode.of(verdict),
         "variables": shell_variables({"secret": "AGENT_TOKEN"}),
     }
     return Report(**{**members, **changes})

@@ -16,7 +16,15 @@ from agentbeat_conformance.outcomes import Outcome, Result
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 from agentbeat_conformance.reports.markup import Markup, element
 from agentbeat_conformance.reports.records import Report
-from agentbeat_conformance.reports.wording import NEEDS, OUTCOMES, VERDICTS, meaning, next_step, plan_line
+from agentbeat_conformance.reports.wording import (
+    NEEDS,
+    OUTCOMES,
+    VERDICTS,
+    meaning,
+    next_step,
+    outcome_words,
+    plan_line,
+)
 
 __all__ = ["to_html"]
 
@@ -50,6 +58,10 @@ def to_html(report: Report) -> str:
 def _summary(report: Report) -> Iterator[Markup]:
     yield element("p", VERDICTS[report.verdict], class_=f"verdict {report.verdict}")
     yield element("p", *_prose(f"{meaning(report)} {next_step(report)}"))
+    if report.complaints:
+        items = [element("li", visible(complaint)) for complaint in report.complaints]
+        yield element("p", "The file of expected failures is out of date:")
+        yield element("ul", *items, class_="fail")
     facts = {
         "Endpoint": report.endpoint,
         "Suite": f"{report.suite_version}, for {', '.join(report.specs)}",
@@ -82,7 +94,7 @@ def _troubles(report: Report) -> Iterator[Markup]:
     items = [
         element(
             "li",
-            element("span", OUTCOMES[result.outcome], class_=f"outcome {result.outcome}"),
+            element("span", outcome_words(report, result), class_=f"outcome {result.outcome}"),
             " ",
             element("a", result.requirement.id, href=f"#{result.requirement.id}"),
             " ",
@@ -106,7 +118,7 @@ def _requirement(report: Report, result: Result) -> Markup:
     made = result.requirement
     summary = element(
         "summary",
-        element("span", OUTCOMES[result.outcome], class_=f"outcome {result.outcome}"),
+        element("span", outcome_words(report, result), class_=f"outcome {result.outcome}"),
         " ",
         element("span", made.id, class_="id"),
         " ",
@@ -117,6 +129,9 @@ def _requirement(report: Report, result: Result) -> Markup:
     facts = [*_fact("Permitted outcomes", ", ".join(sorted(made.permits)))]
     if made.needs:
         facts += _fact("Needs", "; ".join(NEEDS[need] for need in sorted(made.needs)))
+    entry = report.expectation(result)
+    if entry is not None:
+        facts += _fact("Expected", f"until {entry.expires}: {entry.reason}")
     if result.reason:
         facts += _fact("Reason", result.reason)
     parts = [element("dl", *facts, class_="facts")]

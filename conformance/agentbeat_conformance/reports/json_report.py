@@ -8,6 +8,7 @@ test fails while the two differ.
 from __future__ import annotations
 
 import json
+from datetime import date
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -64,6 +65,13 @@ class PlanPart(_Part):
     safe: bool = Field(description="Whether nothing was sent that a conformant Target would run.")
 
 
+class ExpectedPart(_Part):
+    """Why a failure is put up with, and until when; the verdict is not changed by it."""
+
+    reason: str
+    expires: date
+
+
 class FindingPart(_Part):
     """One way in which a requirement is not met."""
 
@@ -84,6 +92,9 @@ class ResultPart(_Part):
     permits: tuple[str, ...] = Field(description="Every permitted outcome of the exchange in question.")
     outcome: Outcome
     findings: tuple[FindingPart, ...] = Field(description="What is wrong; empty unless fail or warn.")
+    expected: ExpectedPart | None = Field(
+        description="The entry of --expected-failures that puts up with it."
+    )
     reason: str | None = Field(
         description="Why it could not run or is not applicable, or what our fault was."
     )
@@ -147,6 +158,7 @@ class ConformanceReport(_Part):
     next_step: str
     counts: dict[Outcome, Count]
     plan: PlanPart
+    complaints: tuple[str, ...] = Field(description="What is not true any longer in the expected failures.")
     results: tuple[ResultPart, ...]
     exchanges: tuple[ExchangePart, ...]
 
@@ -176,6 +188,7 @@ def report_model(report: Report) -> ConformanceReport:
             budget=report.budget,
             safe=report.safe,
         ),
+        complaints=tuple(_safe(complaint) for complaint in report.complaints),
         results=tuple(_result(report, result) for results in report.rules().values() for result in results),
         exchanges=tuple(_exchange(report, exchange) for exchange in report.exchanges),
     )
@@ -205,6 +218,7 @@ def generated_schema() -> str:
 
 def _result(report: Report, result: Result) -> ResultPart:
     made = result.requirement
+    entry = report.expectation(result)
     there = range(len(report.exchanges))
     return ResultPart(
         id=made.id,
@@ -223,6 +237,7 @@ def _result(report: Report, result: Result) -> ResultPart:
             )
             for finding in result.findings
         ),
+        expected=None if entry is None else ExpectedPart(reason=_safe(entry.reason), expires=entry.expires),
         reason=None if result.reason is None else _safe(result.reason),
         exchanges=result.exchanges,
     )

@@ -1,7 +1,8 @@
 """The report as JUnit XML: one test case for each requirement, so that any CI shows it.
 
 A failure is a MUST that does not hold. What could not run is an error, since a green line would say more than
-was shown. A SHOULD that is not met stays green and says so on its standard output.
+was shown. A SHOULD that is not met stays green and says so on its standard output. A failure that is put up
+with is skipped, with the reason; what is out of date in the file that says so is an error.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ _EXCHANGES: Final = 3
 
 def to_junit(report: Report) -> str:
     """The report as XML text that ends in a line feed."""
+    put_up_with = sum(report.expectation(result) is not None for result in report.ended(Outcome.FAIL))
     counts = {
-        "tests": len(report.results),
-        "failures": report.count(Outcome.FAIL),
-        "errors": report.count(Outcome.COULD_NOT_RUN, Outcome.ERROR),
-        "skipped": report.count(Outcome.NOT_APPLICABLE),
+        "tests": len(report.results) + len(report.complaints),
+        "failures": report.count(Outcome.FAIL) - put_up_with,
+        "errors": report.count(Outcome.COULD_NOT_RUN, Outcome.ERROR) + len(report.complaints),
+        "skipped": report.count(Outcome.NOT_APPLICABLE) + put_up_with,
     }
     attributes = {name: str(count) for name, count in counts.items()}
     name = f"AgentBeat {report.tier}"
@@ -44,6 +46,11 @@ def to_junit(report: Report) -> str:
     for results in report.rules().values():
         for result in results:
             _add_case(suite, report, result)
+    for complaint in report.complaints:
+        case = SubElement(
+            suite, "testcase", {"classname": "agentbeat.expected-failures", "name": "up to date"}
+        )
+        SubElement(case, "error", {"type": "expected-failures", "message": visible(complaint)})
     indent(root)
     # Every text went through `visible`, so no character is left that XML 1.0 cannot hold.
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
@@ -75,6 +82,12 @@ def _add_case(suite: Element, report: Report, result: Result) -> None:
 
 
 def _failed(case: Element, report: Report, result: Result) -> None:
+    entry = report.expectation(result)
+    if entry is not None:
+        message = f"expected until {entry.expires}: {entry.reason}"
+        SubElement(case, "skipped", {"message": visible(message)})
+        SubElement(case, "system-out").text = _details(report, result)
+        return
     message = result.findings[0].message if result.findings else "not met"
     failure = SubElement(case, "failure", {"type": result.requirement.level, "message": visible(message)})
     failure.text = _details(report, result)

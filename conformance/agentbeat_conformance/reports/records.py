@@ -15,6 +15,7 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from agentbeat_conformance.exchanges import Exchange
+from agentbeat_conformance.expected_failures import Assessment, ExpectedFailure
 from agentbeat_conformance.outcomes import ExitCode, Outcome, Result, Verdict
 from agentbeat_conformance.reports.curls import repeat_command
 from agentbeat_conformance.reports.shells import Variables
@@ -56,6 +57,9 @@ class Report:
         left_out: the requirements of the tier that `--only` or `--skip` left out.
         results: every planned check's end.
         exchanges: the transcript, each at its index.
+        expected: the failures that `--expected-failures` puts up with.
+        complaints: what is not true any longer in that file.
+        exit_code: the command's exit status; expected failures change it, and never the verdict.
         variables: see `shell_variables`.
     """
 
@@ -74,12 +78,18 @@ class Report:
     results: tuple[Result, ...]
     exchanges: tuple[Exchange, ...]
     verdict: Verdict
+    exit_code: ExitCode
+    expected: tuple[ExpectedFailure, ...] = ()
+    complaints: tuple[str, ...] = ()
     variables: Variables = field(default_factory=lambda: shell_variables({"secret": "TOKEN"}))
 
     @classmethod
-    def of(cls, run: Run, *, variables: Variables | None = None) -> Self:
-        """The report of a run, live or judged again."""
+    def of(
+        cls, run: Run, *, assessment: Assessment | None = None, variables: Variables | None = None
+    ) -> Self:
+        """The report of a run, live or judged again, in the light of what was expected of it."""
         header, plan = run.transcript.header, run.plan
+        assessed = assessment or Assessment(exit_code=ExitCode.of(run.verdict))
         return cls(
             suite_version=header.suite_version,
             catalogue=plan.catalogue,
@@ -96,13 +106,11 @@ class Report:
             results=run.results,
             exchanges=run.exchanges,
             verdict=run.verdict,
+            exit_code=assessed.exit_code,
+            expected=assessed.expected,
+            complaints=assessed.complaints,
             variables=shell_variables({"secret": "TOKEN"}) if variables is None else variables,
         )
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The command's exit status."""
-        return ExitCode.of(self.verdict)
 
     @property
     def origin(self) -> str:
@@ -114,6 +122,10 @@ class Report:
     def musts_left_out(self) -> int:
         """How many MUST requirements were not planned: without them nothing is shown to be conformant."""
         return sum(made.level is Level.MUST for made in self.left_out)
+
+    def expectation(self, result: Result) -> ExpectedFailure | None:
+        """The entry that puts up with this result; None if nothing does."""
+        return next((entry for entry in self.expected if entry.id == result.requirement.id), None)
 
     def count(self, *outcomes: Outcome) -> int:
         """How many checks ended so."""

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agentbeat_conformance.exchanges import Exchange
+from agentbeat_conformance.expected_failures import ExpectedFailure
 from agentbeat_conformance.outcomes import Outcome, Result, Verdict
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 from agentbeat_conformance.reports.records import Report, in_reading_order
@@ -26,6 +27,7 @@ from agentbeat_conformance.reports.wording import (
     counts_line,
     meaning,
     next_step,
+    outcome_words,
     plan_line,
 )
 
@@ -103,7 +105,7 @@ def _requirements(report: Report) -> Table:
                 table.add_section()
             section = made.section
             table.add_row("", "", "", Text(section, "bold"))
-        outcome = Text(OUTCOMES[result.outcome], _STYLES[result.outcome])
+        outcome = Text(outcome_words(report, result), _STYLES[result.outcome])
         table.add_row(Text(made.id), Text(made.level), outcome, Text(made.text))
     return table
 
@@ -111,9 +113,12 @@ def _requirements(report: Report) -> Table:
 def _print_trouble(report: Report, result: Result, console: Console, width: int) -> None:
     made = result.requirement
     title = Text()
-    title.append(f"{made.id} {OUTCOMES[result.outcome]}", _STYLES[result.outcome])
+    title.append(f"{made.id} {outcome_words(report, result)}", _STYLES[result.outcome])
     title.append(f"  {made.text}", "bold")
     console.print(title, width=width)
+    entry = report.expectation(result)
+    if entry is not None:
+        _print_indented(Text(_expected(entry)), "  ", console, width)
     for line in _findings(result):
         _print_indented(Text(line), "  ", console, width)
     for exchange in report.shown_by(result)[:_EXCHANGES]:
@@ -121,6 +126,10 @@ def _print_trouble(report: Report, result: Result, console: Console, width: int)
             _print_exchange(exchange, console, width)
         _print_command(report.repeat(exchange), console)
     console.print()
+
+
+def _expected(entry: ExpectedFailure) -> str:
+    return f"expected until {entry.expires}: {visible(entry.reason)}"
 
 
 def _findings(result: Result) -> Iterator[str]:
@@ -166,7 +175,9 @@ def _print_reasons(report: Report, console: Console, width: int) -> None:
         text.append(OUTCOMES[outcome], _STYLES[outcome])
         text.append(f"  {', '.join(ids)}: {visible(reason)}")
         console.print(text, width=width)
-    if reasons:
+    for complaint in report.complaints:
+        console.print(Text(f"expected failures  {visible(complaint)}", "bold red"), width=width)
+    if reasons or report.complaints:
         console.print()
 
 

@@ -5,11 +5,20 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from agentbeat_conformance.outcomes import Outcome, Verdict
+from agentbeat_conformance.outcomes import ExitCode, Outcome, Result, Verdict
 from agentbeat_conformance.reports.records import Report
 from agentbeat_conformance.requirements import Capability
 
-__all__ = ["NEEDS", "OUTCOMES", "VERDICTS", "counts_line", "meaning", "next_step", "plan_line"]
+__all__ = [
+    "NEEDS",
+    "OUTCOMES",
+    "VERDICTS",
+    "counts_line",
+    "meaning",
+    "next_step",
+    "outcome_words",
+    "plan_line",
+]
 
 #: Each outcome as people read it.
 OUTCOMES: Final = MappingProxyType(
@@ -46,6 +55,7 @@ NEEDS: Final = MappingProxyType(
         Capability.CATALOG: "a profile with the binding mode catalog",
         Capability.INJECTION: "a profile with a surface for injections",
         Capability.EXPIRY: "leases that end within seconds",
+        Capability.UNDECIDED: "a profile that cannot decide one of the dimensions",
     }
 )
 
@@ -59,6 +69,12 @@ _COUNTED: Final = MappingProxyType(
         Outcome.NOT_APPLICABLE: "not applicable",
     }
 )
+
+
+def outcome_words(report: Report, result: Result) -> str:
+    """The outcome as people read it; one that is put up with says so."""
+    words = OUTCOMES[result.outcome]
+    return f"{words} (expected)" if report.expectation(result) else words
 
 
 def counts_line(report: Report) -> str:
@@ -87,7 +103,8 @@ def meaning(report: Report) -> str:
             shoulds = f"; {_many(warned, 'SHOULD')} not met" if warned else ""
             return f"Every applicable MUST of {report.tier} that was planned holds{shoulds}."
         case Verdict.NOT_CONFORMANT:
-            return f"{_many(failed, 'MUST requirement')} of {report.tier} {_does(failed)} not hold."
+            said = f"{_many(failed, 'MUST requirement')} of {report.tier} {_does(failed)} not hold"
+            return f"{said}{_put_up_with(report)}."
         case Verdict.INCOMPLETE:
             return f"Nothing that was tried failed, but {_gaps(report)}: this is no pass."
         case Verdict.NOTHING_TESTED:
@@ -98,20 +115,33 @@ def meaning(report: Report) -> str:
 
 def next_step(report: Report) -> str:
     """What the reader does now, in one sentence."""
+    if report.complaints:
+        return "Bring the file of expected failures up to date; the complaints say where."
     match report.verdict:
         case Verdict.CONFORMANT:
             return "Keep it so: run the suite in CI, by conformance/action.yml or the pytest plugin."
         case Verdict.NOT_CONFORMANT:
-            first = report.ended(Outcome.FAIL)[0].requirement.id
-            return (
-                f"Read `agentbeat conformance explain {first}`, repair, and try again with `--only {first}`."
-            )
+            return _repair(report)
         case Verdict.INCOMPLETE:
             return "Run the whole suite, and give it what the reasons name."
         case Verdict.NOTHING_TESTED:
             return f"See that a server answers at {report.endpoint} and that the secret is the right one."
         case Verdict.ERROR:
             return "Run it again with `--transcript FILE` and report the fault with that file."
+
+
+def _put_up_with(report: Report) -> str:
+    count = sum(report.expectation(result) is not None for result in report.ended(Outcome.FAIL))
+    return f"; {count} of them put up with (--expected-failures)" if count else ""
+
+
+def _repair(report: Report) -> str:
+    unexpected = [result for result in report.ended(Outcome.FAIL) if report.expectation(result) is None]
+    if not unexpected:
+        good = "0" if report.exit_code is ExitCode.CONFORMANT else f"{report.exit_code:d}"
+        return f"Every failure was expected, so the exit code is {good}; the verdict stays as it is."
+    first = unexpected[0].requirement.id
+    return f"Read `agentbeat conformance explain {first}`, repair, and try again with `--only {first}`."
 
 
 def _gaps(report: Report) -> str:
