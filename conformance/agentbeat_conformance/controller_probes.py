@@ -21,9 +21,10 @@ from agentbeat_conformance.controller_runs import ControllerRun
 from agentbeat_conformance.exchanges import Exchange, Request
 from agentbeat_conformance.requirements import Capability, CouldNotRun
 from agentbeat_conformance.sessions import Session
-from agentbeat_protocol import CONTROL_PATH, HEALTH_PATH, ProfileEntry, ProtocolError
+from agentbeat_protocol import CONTROL_PATH, DIMENSIONS, HEALTH_PATH, ProfileEntry, ProtocolError
 from agentbeat_protocol.models import validated
 from agentbeat_protocol.state_receipts import BindingMode
+from agentbeat_protocol.verdicts import Dimension
 
 __all__ = ["KEEP", "ControllerProbe"]
 
@@ -31,6 +32,8 @@ __all__ = ["KEEP", "ControllerProbe"]
 SHORT_LEASE_SECONDS: Final = 5
 
 _NANOSECONDS: Final = 1_000_000_000
+#: What an entry that leaves it out is taken to say.
+_UNTOLD: Final[Mapping[str, Any]] = {"title": "?", "dimensions": list(DIMENSIONS)}
 
 
 class _Keep:
@@ -110,6 +113,19 @@ class ControllerProbe:
                 raise CouldNotRun("the catalogue is no JSON object with profiles") from None
         return self._entries
 
+    async def controller_id(self) -> str:
+        """The id that the catalogue gives the Controller.
+
+        Raises:
+            CouldNotRun: it gives none.
+        """
+        await self.entries()
+        members = members_of(await self.listed())
+        given = members.get("controller_id")
+        if not isinstance(given, str):
+            raise CouldNotRun("the catalogue has no controller_id")
+        return given
+
     async def profile(self) -> ProfileEntry:
         """The profile that runs are made of.
 
@@ -129,6 +145,16 @@ class ControllerProbe:
         """The binding modes to use, of a profile or of the one that runs are made of."""
         offered = (profile or await self.profile()).binding_modes
         return offered if self._chosen_mode is None else tuple(m for m in offered if m == self._chosen_mode)
+
+    async def undeciding(self) -> dict[Dimension, ProfileEntry]:
+        """For each dimension the first usable profile that cannot decide it, where there is one."""
+        usable = [entry for entry in await self.entries() if await self.modes(entry)]
+        return {
+            dimension: entry
+            for dimension in reversed(DIMENSIONS)
+            for entry in reversed(usable)
+            if dimension not in entry.dimensions
+        }
 
     async def control(self) -> ControllerRun:
         """The shared run, led from reset to release with both snapshots read.
@@ -167,6 +193,8 @@ class ControllerProbe:
             found |= {Capability(mode) for mode in await self.modes()}
             if profile.surfaces:
                 found.add(Capability.INJECTION)
+            if await self.undeciding():
+                found.add(Capability.UNDECIDED)
             control = await self.control()
             lasts = control.expires_at.nanoseconds_since(control.taken("before").taken_at)
             if lasts <= SHORT_LEASE_SECONDS * _NANOSECONDS:
@@ -227,9 +255,17 @@ class ControllerProbe:
         )
         return await self.session.send(request)
 
-    async def get(self, path: str, *, secret: str | _Keep | None = KEEP) -> Exchange:
-        """A GET of a path below the prefix."""
-        request = Request.build("GET", self.prefix + path, host=self.host, fields=self.authorization(secret))
+    async def get(
+        self, path: str, *, secret: str | _Keep | None = KEEP, authorization: str | None = None
+    ) -> Exchange:
+        """A GET of a path below the prefix.
+
+        Args:
+            secret: another secret, or None for no Authorization.
+            authorization: the whole value of that field instead.
+        """
+        fields = self.authorization(secret) if authorization is None else [("Authorization", authorization)]
+        request = Request.build("GET", self.prefix + path, host=self.host, fields=fields)
         return await self.session.send(request)
 
     async def health(self) -> Exchange:
@@ -298,7 +334,7 @@ def _usable(catalogue: Any) -> tuple[ProfileEntry, ...]:
         if isinstance(profile, dict):
             known = {name: profile[name] for name in ProfileEntry.model_fields if name in profile}
             try:
-                entries.append(validated(ProfileEntry, {"title": "?", "dimensions": [], **known}))
+                entries.append(validated(ProfileEntry, {**_UNTOLD, **known}))
             except ProtocolError:
                 continue
     return tuple(entries)

@@ -92,8 +92,12 @@ class ControllerRun:
         self.mode = mode
         self.snapshots = snapshots
         self.injection = injection
-        #: 128 bits in hex that follow from the run id, so that a replay asks the same.
-        self.nonce = hashlib.sha256(ids.run_id.encode()).hexdigest()[:32]
+        # Both follow from the run id, so that a replay asks the same.
+        name = hashlib.sha256(ids.run_id.encode()).hexdigest()
+        #: The attempt's nonce: 128 bits in hex.
+        self.nonce = name[:32]
+        #: A word for a business call that stands nowhere else, and that no encoding escapes.
+        self.canary = f"canary{name[32:52]}"
         self.granted: dict[str, Exchange] = {}
         self.last: dict[str, Exchange] = {}
 
@@ -129,12 +133,19 @@ class ControllerRun:
         return members | changes
 
     async def send(self, step: Step, *, body: Mapping[str, Any] | None = None, **changes: Any) -> Exchange:
-        """Send a step, and keep its answer.
+        """Send a step, and keep its 200 answer: what follows is made of it.
 
         Args:
             body: all members instead of those that the step has now.
             changes: members to change; `...` leaves one out.
         """
+        exchange = await self.attempt(step, body=body, **changes)
+        if exchange.status == 200:
+            self.granted[step] = exchange
+        return exchange
+
+    async def attempt(self, step: Step, *, body: Mapping[str, Any] | None = None, **changes: Any) -> Exchange:
+        """Send a step as `send` does, and make nothing of its answer."""
         if step in ("read-before", "read-after"):
             phase = cast(Literal["before", "after"], step.removeprefix("read-"))
             exchange = await self.probe.get(SNAPSHOTS + self.reference(phase)["ref"])
@@ -142,8 +153,6 @@ class ControllerRun:
             members = self.body(step, **changes) if body is None else body
             exchange = await self.probe.post(_ROUTES.get(step, step), members)
         self.last[step] = exchange
-        if exchange.status == 200:
-            self.granted[step] = exchange
         return exchange
 
     async def through(self, *steps: Step) -> None:
@@ -161,17 +170,17 @@ class ControllerRun:
         if self.lease_id is not None and "release" not in self.granted:
             await self.send("release")
 
-    async def write(self, canary: str) -> bool:
-        """Have the canary written over the business plane; whether it was accepted."""
-        return await self.probe.write(canary, run_id=self.ids.run_id)
+    async def write(self) -> bool:
+        """Have the run's canary written over the business plane; whether it was accepted."""
+        return await self.probe.write(self.canary, run_id=self.ids.run_id)
 
-    async def write_inside(self, canary: str) -> None:
+    async def write_inside(self) -> None:
         """The positive control of a write: the window is open.
 
         Raises:
             CouldNotRun: it was not accepted.
         """
-        if not await self.write(canary):
+        if not await self.write():
             raise CouldNotRun("the write command was not accepted inside the open window")
 
     # --- What the answers said
@@ -212,6 +221,11 @@ class ControllerRun:
     def expires_at(self) -> Instant:
         """The end that reset gave the lease."""
         return self.started.expires_at
+
+    @property
+    def renewed(self) -> RenewAnswer:
+        """What the last renewal answered."""
+        return self._read("renew", RenewAnswer)
 
     def members(self, step: Step) -> dict[str, Any]:
         """The members of a step's 200 answer as they were received."""

@@ -50,6 +50,7 @@ _WANTED: Final[Mapping[Capability, str]] = {
     Capability.CATALOG: "no profile in use offers the binding mode catalog",
     Capability.INJECTION: "no profile in use has a surface for an injection",
     Capability.EXPIRY: "leases do not end within seconds",
+    Capability.UNDECIDED: "every profile decides every dimension",
 }
 
 

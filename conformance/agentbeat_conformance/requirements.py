@@ -81,6 +81,8 @@ class Capability(StrEnum):
     INJECTION = "injection"
     #: Leases that end within seconds, as the Controller's own times show.
     EXPIRY = "expiry"
+    #: A profile of the catalogue that cannot decide one of the dimensions.
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)
