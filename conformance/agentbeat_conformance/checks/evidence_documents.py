@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Final
 
-from agentbeat_conformance.evidence_views import Document, judged, judged_runs, served, shape_faults
+from agentbeat_conformance.evidence_views import Document, judged, judged_runs, runs, served, shape_faults
 from agentbeat_conformance.exchanges import MAX_ANSWER_BYTES, Exchange, Failure
 from agentbeat_conformance.expectations import permitted
 from agentbeat_conformance.requirements import CouldNotRun, Finding, Findings, Level, requirement
-from agentbeat_conformance.sessions import Ids
 from agentbeat_conformance.target_probes import TargetProbe, Traced
 from agentbeat_protocol import MAX_EVIDENCE_BYTES, ProtocolError, cut, read_json
 
@@ -158,31 +157,30 @@ async def names_the_case(target: TargetProbe) -> Findings:
     level=Level.MUST,
     tier="target-L2",
     section=SECTION,
-    text="Each of two runs has its own document, also after the other one.",
+    text="Each run has its own document, also after other runs.",
     permits={"200"},
     kills={"evidence-of-latest-run"},
 )
 async def keeps_runs_apart(target: TargetProbe) -> Findings:
-    pair = (await target.traced(), await target.plain())
-    documents = [Document.of(run) for run in pair]
+    documents = [Document.of(run) for run in await runs(target)]
     findings: list[Finding] = []
-    for document, other in zip(documents, reversed(documents), strict=True):
+    for document in documents:
         again = await target.evidence(document.ids.run_id)
         if again.answer is None or again.status != 200:
             raise CouldNotRun(f"the evidence was answered {again.outcome} after another run (EVD-11.a)")
-        findings += _not_the_other(again, again.answer.body, document.ids, other.ids)
+        others = {other.ids.run_id for other in documents} - {document.ids.run_id}
+        findings += _not_another(again, again.answer.body, document.ids.run_id, others)
     return findings
 
 
-def _not_the_other(exchange: Exchange, raw: bytes, ids: Ids, other: Ids) -> Iterator[Finding]:
+def _not_another(exchange: Exchange, raw: bytes, run_id: str, others: Container[str]) -> Iterator[Finding]:
     try:
         value = read_json(raw, max_bytes=MAX_ANSWER_BYTES)
     except ProtocolError:
         raise CouldNotRun("the document is no strict JSON after another run (EVD-1.b)") from None
-    given = (value.get("run_id"), value.get("case_id")) if isinstance(value, dict) else ()
-    for name, got, expected in zip(("run_id", "case_id"), given, (ids.run_id, ids.case_id), strict=False):
-        if got in (other.run_id, other.case_id):
-            yield Finding(f"/{name}: got {got!r}, expected {expected!r}", exchange.index)
+    given = value.get("run_id") if isinstance(value, dict) else None
+    if isinstance(given, str) and given in others:
+        yield Finding(f"/run_id: got {given!r}, expected {run_id!r}", exchange.index)
 
 
 @requirement(
