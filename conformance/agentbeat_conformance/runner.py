@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets as random_secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Final, TypeVar
 
+from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.executions import INTERRUPTED, Execution
 from agentbeat_conformance.outcomes import Outcome, Result
 from agentbeat_conformance.plans import BY_COMMAND, Plan
@@ -74,6 +75,7 @@ class Runner:
         commands: what restarts the server and writes to its environment, as far as the plan says so.
         seed: what all ids follow from; a new one by default.
         check_seconds: how long one check may take.
+        pause: lets that many seconds go by; for a server in this process whose clock can be moved.
         progress: told of each check.
         interruption: ends the run early.
 
@@ -91,6 +93,7 @@ class Runner:
         commands: Commands | None = None,
         seed: str | None = None,
         check_seconds: float = CHECK_SECONDS,
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
         progress: Progress | None = None,
         interruption: Interruption | None = None,
     ) -> None:
@@ -107,11 +110,17 @@ class Runner:
             budget=plan.budget,
             safe=plan.safe,
             commands=RecordingCommands(commands, self._recorder) if commands and has_commands else None,
+            pause=pause,
         )
         self._header = _header(plan, subject, self._session)
         self._execution = Execution(plan, probe_of(subject, self._session))
         self._timed_out: set[str] = set()
         self._interrupted: str | None = None
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All that was said so far, each at its index."""
+        return tuple(self._session.exchanges)
 
     async def run(self) -> Run:
         """Check everything that is planned."""

@@ -1,0 +1,1 @@
+"""The sub-commands of `agentbeat conformance`, one module each."""
