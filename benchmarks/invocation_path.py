@@ -55,12 +55,20 @@ def run() -> None:
         clients = {name: stack.enter_context(_client(name, folder)) for name in NAMES}
         for client in clients.values():
             client.measure(max(CONNECTIONS), WARM_UP)
+        _check_sizes(clients)
         for _ in range(ROUNDS):
             for number, figures in found.items():
                 for name, client in clients.items():
                     figures[name].append(client.measure(number, SECONDS))
     for number, figures in found.items():
         _print(number, figures)
+
+
+def _check_sizes(clients: dict[str, _Client]) -> None:
+    """What is compared gives the same bytes to send and to read; an L2 answer names its evidence besides."""
+    sizes = {name: client.answer_bytes for name, client in clients.items() if name != "target-l2"}
+    if len(set(sizes.values())) != 1:
+        raise RuntimeError(f"got answers of other lengths, {sizes}, expected one length")
 
 
 def _print(connections: int, figures: dict[str, list[Figures]]) -> None:
@@ -115,7 +123,8 @@ class _Client:
         self._name = name
         self._number = 0
         self._request = _template()
-        self._size = 0
+        #: The length of an answer, head and body; 0 before the first one.
+        self.answer_bytes = 0
         self._times = times
         self._sockets = [socket.create_connection(("127.0.0.1", port), 10) for _ in range(max(CONNECTIONS))]
 
@@ -164,15 +173,15 @@ class _Client:
         """Whether an answer is complete. All those of one server are as long as its first."""
         if not received.startswith(b"HTTP/1.1 200 "):
             raise RuntimeError(f"{self._name} answered {bytes(received[:200])!r}")
-        if not self._size:
+        if not self.answer_bytes:
             head, mark, _ = received.partition(b"\r\n\r\n")
             if not mark:
                 return False
             fields = dict(line.split(b": ", 1) for line in bytes(head).lower().split(b"\r\n")[1:])
-            self._size = len(head) + len(mark) + int(fields[b"content-length"])
-        if len(received) > self._size:
-            raise RuntimeError(f"{self._name} answered {len(received)} bytes, expected {self._size}")
-        return len(received) == self._size
+            self.answer_bytes = len(head) + len(mark) + int(fields[b"content-length"])
+        if len(received) > self.answer_bytes:
+            raise RuntimeError(f"{self._name} answered {len(received)} bytes, expected {self.answer_bytes}")
+        return len(received) == self.answer_bytes
 
     def _processor_time(self) -> int:
         ask, told = self._times

@@ -73,12 +73,12 @@ def _answer(run_id: str, case_id: str, text: str) -> bytes:
 
 
 async def _body(receive: Any) -> bytes:
-    body = b""
+    chunks: list[bytes] = []
     while True:
         message = await receive()
-        body += message["body"]
+        chunks.append(message["body"])
         if not message["more_body"]:
-            return body
+            return b"".join(chunks)
 
 
 async def _send(send: Any, body: bytes) -> None:
