@@ -13,14 +13,11 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agentbeat_conformance.outcomes import Outcome, Result
-from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
+from agentbeat_conformance.reports.details import details
+from agentbeat_conformance.reports.excerpts import visible
 from agentbeat_conformance.reports.records import Report
 
 __all__ = ["to_junit"]
-
-#: How much of a body is shown, in characters.
-_BODY: Final = 500
-_EXCHANGES: Final = 3
 
 
 def to_junit(report: Report) -> str:
@@ -119,9 +116,4 @@ _ENDS: Final[MappingProxyType[Outcome, Callable[[Element, Report, Result], None]
 
 
 def _details(report: Report, result: Result) -> str:
-    lines = [visible(finding.message) for finding in result.findings]
-    for exchange in report.shown_by(result)[:_EXCHANGES]:
-        lines += ["", request_text(exchange.request, limit=_BODY), "", answer_text(exchange, limit=_BODY)]
-        command = report.repeat(exchange)
-        lines += [] if command is None else ["", command]
-    return "\n".join(lines)
+    return details(result, report.exchanges, repeat=report.repeat)

@@ -18,6 +18,7 @@ from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.expected_failures import Assessment, ExpectedFailure
 from agentbeat_conformance.outcomes import ExitCode, Outcome, Result, Verdict
 from agentbeat_conformance.reports.curls import repeat_command
+from agentbeat_conformance.reports.details import shown_by
 from agentbeat_conformance.reports.shells import Variables
 from agentbeat_conformance.requirements import Level, Requirement, Tier
 from agentbeat_conformance.runs import Run
@@ -141,9 +142,8 @@ class Report:
         return {rule: tuple(group) for rule, group in groupby(ordered, key=lambda r: r.requirement.rule)}
 
     def shown_by(self, result: Result) -> tuple[Exchange, ...]:
-        """The exchanges that the result's findings point at; without findings all of the check's."""
-        named = [finding.exchange for finding in result.findings if finding.exchange is not None]
-        return self.at(named if result.findings else result.exchanges)
+        """The exchanges that show the result; see `details.shown_by`."""
+        return shown_by(result, self.exchanges)
 
     def at(self, indexes: Iterable[int]) -> tuple[Exchange, ...]:
         """The exchanges at these places of the transcript, each once; no place beyond its end."""
