@@ -209,11 +209,18 @@ def _ends_a_month(minute: int) -> bool:
 
 def _utc_text(minute: int, second: int, fraction: str) -> str | None:
     """RFC 3339 with `Z`; None for a year that has no four digits."""
+    start = _minute_text(minute)
+    if start is None:
+        return None
+    return f"{start}:{second:02d}.{fraction}Z" if fraction else f"{start}:{second:02d}Z"
+
+
+# Whoever tells the present time does so many times a minute.
+@lru_cache(maxsize=64)
+def _minute_text(minute: int) -> str | None:
     day_number, minute_of_day = divmod(minute, _MINUTES_PER_DAY)
     year, month, day = _date(day_number)
     if not 0 <= year <= 9999:
         return None
     hour, minute_of_hour = divmod(minute_of_day, 60)
-    point = "." if fraction else ""
-    clock = f"{hour:02d}:{minute_of_hour:02d}:{second:02d}{point}{fraction}"
-    return f"{year:04d}-{month:02d}-{day:02d}T{clock}Z"
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute_of_hour:02d}"

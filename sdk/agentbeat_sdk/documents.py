@@ -33,6 +33,8 @@ _TIME: Final = 64
 _COUNT: Final = 10**18
 _ESCAPE: Final = 6
 _DATA: Final = b',"data":'
+_EVENTS: Final = b',"events":['
+_END: Final = b"]}"
 
 
 def unfinished(entries: Iterable[str]) -> str:
@@ -44,6 +46,17 @@ def truncated(dropped: Mapping[str, int], reason: str) -> str:
     """The data of `evidence.truncated`."""
     attributes = encoded({"dropped": dict(dropped), "reason": reason})
     return joined({"name": encoded(TRUNCATED), "attributes": attributes})
+
+
+def _most_closing_data() -> int:
+    """Bytes of the longest data of the closing events, but for a text and the entries of open calls."""
+    lengths = f'{{"truncated":true,"original_lengths":{{"message":{_COUNT}}}}}'
+    ends = joined({"role": '"assistant"', "message": '""', "attributes": lengths})
+    marks = unfinished([]) + truncated(dict.fromkeys(CHANNEL_OF, _COUNT), "max_document_bytes")
+    return len(marks) + len(ends)
+
+
+_MOST_CLOSING_DATA: Final = _most_closing_data()
 
 
 class EventLog:
@@ -72,17 +85,14 @@ class EventLog:
         self._run_id = run_id
         self._source = encoded(source)
         self._limits = limits
-        self._members = {
-            "schema_version": '"target-evidence-v1"',
-            "run_id": encoded(run_id),
-            "case_id": encoded(case_id),
-            "assurance_level": '"L2"',
-            "observed_channels": encoded(list(channels)),
-            "started_at": encoded(started_at),
-        }
+        self._head = (
+            f'{{"schema_version":"target-evidence-v1","run_id":"{run_id}","case_id":"{case_id}",'
+            f'"assurance_level":"L2","observed_channels":{encoded(list(channels))},'
+            f'"started_at":"{started_at}","finished_at":'
+        ).encode()
         self._events: list[bytes] = []
         #: Bytes of the document without the ends that are kept free, a comma after every event.
-        self._bytes = len(joined({**self._members, "finished_at": "", "events": "[]"}).encode()) + _TIME
+        self._bytes = len(self._head) + _TIME + len(_EVENTS) + len(_END)
         self._kept = self._most_for_closing()
         if limits.max_events < _CLOSING_EVENTS or self._bytes + self._kept > limits.max_document_bytes:
             raise ValueError(
@@ -130,8 +140,7 @@ class EventLog:
 
     def document(self, finished_at: str) -> bytes:
         """The finished document: compact JSON in UTF-8."""
-        head = joined({**self._members, "finished_at": encoded(finished_at), "events": ""})
-        return head[:-1].encode() + b"[" + b",".join(self._events) + b"]}"
+        return b"".join((self._head, b'"%b"' % finished_at.encode(), _EVENTS, b",".join(self._events), _END))
 
     def _event(self, kind: str, at: str, data: str, sequence: int | None = None) -> bytes:
         number = len(self._events) if sequence is None else sequence
@@ -142,9 +151,5 @@ class EventLog:
 
     def _most_for_closing(self) -> int:
         """Bytes of the longest closing events, but for the entries of open calls."""
-        lengths = f'{{"truncated":true,"original_lengths":{{"message":{_COUNT}}}}}'
-        ends = joined({"role": '"assistant"', "message": '""', "attributes": lengths})
-        marks = unfinished([]) + truncated(dict.fromkeys(CHANNEL_OF, _COUNT), "max_document_bytes")
         around = len(self._event("lifecycle", "0" * _TIME, "", sequence=_COUNT)) + 1
-        text = _ESCAPE * self._limits.max_text
-        return _CLOSING_EVENTS * around + len(marks) + len(ends) + text
+        return _CLOSING_EVENTS * around + _MOST_CLOSING_DATA + _ESCAPE * self._limits.max_text

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from functools import lru_cache
+from typing import Any, Final, cast, get_args
 
 from pydantic import JsonValue as JSONValue
 
@@ -21,12 +22,27 @@ from agentbeat_sdk.bounded import encoded, snapshot
 from agentbeat_sdk.limits import RecordingLimits
 from agentbeat_sdk.redaction import Redactor
 
-__all__ = ["Draft", "joined"]
+__all__ = ["NO_TEXT", "Draft", "check_choice", "joined", "shown_source"]
+
+#: Stands where the protocol asks for a text and there is none.
+NO_TEXT: Final = "(empty)"
 
 
 def joined(members: Mapping[str, str]) -> str:
     """An object of members whose values are JSON text already."""
     return "{" + ",".join(f'"{name}":{value}' for name, value in members.items()) + "}"
+
+
+def check_choice(name: str, value: object, choices: Any) -> None:
+    """Refuse a value that is none of the `Literal` type `choices`, with ValueError."""
+    if value not in get_args(choices):
+        raise ValueError(f"{name}: got another value, expected one of {', '.join(get_args(choices))}")
+
+
+@lru_cache(maxsize=16)
+def shown_source(source: str, limit: int, redactor: Redactor) -> str:
+    """The source of events as it may be stored, not empty. A Target has one for all its runs."""
+    return redactor.clean(source, limit).text or NO_TEXT
 
 
 @dataclass(slots=True)
@@ -65,6 +81,11 @@ class Draft:
         self.members[name] = encoded(shown)
         return shown
 
+    def add_status(self, status: str | None) -> None:
+        """Add a status, if there is one."""
+        if status is not None:
+            self.add_text("status", status, self.limits.max_status)
+
     def add_value(self, name: str, value: object) -> None:
         """Add any value."""
         self.members[name] = encoded(self._snapshot(value))
@@ -80,6 +101,9 @@ class Draft:
 
     def finish(self, attributes: Mapping[str, object] | None) -> dict[str, str]:
         """Add the attributes, with what was cut, and return all members."""
+        if attributes is None and self.whole and not self.lengths:
+            self.members["attributes"] = "{}"
+            return self.members
         shown = self._object({} if attributes is None else attributes)
         if not self.whole or self.lengths:
             shown["truncated"] = True

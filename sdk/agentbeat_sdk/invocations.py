@@ -187,13 +187,15 @@ class Invocations:
 
     def _close(self, run: Run, outcome: Completion | Failure) -> bytes | None:
         """Close the evidence and end the run in the store; the document of an L2 Target."""
-        if isinstance(outcome, Failure):
+        document = None
+        if self._settings.tier != "L2":
+            run.record.discard()
+        elif isinstance(outcome, Failure):
             document = run.record.fail(outcome.cause)
         else:
             document = run.record.complete(outcome.final_response)
-        kept = document if self._settings.tier == "L2" else None
-        self._calls.store.finish(run.run_id, kept)
-        return kept
+        self._calls.store.finish(run.run_id, document)
+        return document
 
 
 def _taken() -> RefusedError:

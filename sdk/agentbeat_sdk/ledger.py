@@ -13,7 +13,6 @@ At the first bound recording stops for good, so that the document holds the begi
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from agentbeat_protocol import Instant
@@ -60,11 +59,7 @@ class Ledger:
         )
         self._calls = CallBook(longest=limits.max_name)
         self._streams: dict[str, DeltaStream] = {}
-        self._counts: dict[str, Counter[str]] = {
-            "recorded": Counter(),
-            "dropped": Counter(),
-            "late": Counter(),
-        }
+        self._counts: dict[str, dict[str, int]] = {"recorded": {}, "dropped": {}, "late": {}}
         self._reason = ""
         self._stopped = False
         self._last: tuple[str, ...] = ()
@@ -151,11 +146,7 @@ class Ledger:
             RuntimeError: it is finished already.
         """
         with self._lock:
-            log = self._log
-            if log is None:
-                raise RuntimeError("the document is finished, expected one call of complete or fail")
-            self._log = None
-            self._streams.clear()
+            log = self._take_log()
             at = self._now()
             dropped = self._counts["dropped"]
             unanswered = self._calls.unanswered()
@@ -167,20 +158,42 @@ class Ledger:
                 log.close(kind, at, joined(members))
             return log.document(at)
 
+    def discard(self) -> None:
+        """Finish without a document.
+
+        Raises:
+            RuntimeError: it is finished already.
+        """
+        with self._lock:
+            self._take_log()
+
     # What follows is called with the lock held.
+
+    def _take_log(self) -> EventLog:
+        """The log, which takes no event any more."""
+        log = self._log
+        if log is None:
+            raise RuntimeError("the document is finished, expected one call of complete or fail")
+        self._log = None
+        self._streams.clear()
+        return log
+
+    def _count(self, outcome: str, kind: str) -> None:
+        counts = self._counts[outcome]
+        counts[kind] = counts.get(kind, 0) + 1
 
     def _refusing(self, kind: str) -> EventLog | None:
         """The log, if it takes events; otherwise this one is counted."""
         if self._log is None:
-            self._counts["late"][kind] += 1
+            self._count("late", kind)
         elif self._stopped:
-            self._counts["dropped"][kind] += 1
+            self._count("dropped", kind)
         else:
             return self._log
         return None
 
     def _drop(self, kind: str, reason: str) -> None:
-        self._counts["dropped"][kind] += 1
+        self._count("dropped", kind)
         self._reason = reason
 
     def _append(self, kind: str, members: Members, *, hold: int = 0) -> bool:
@@ -192,7 +205,7 @@ class Ledger:
             self._stopped = True
             self._drop(kind, bound)
             return False
-        self._counts["recorded"][kind] += 1
+        self._count("recorded", kind)
         self._last = _said(kind, members)
         return True
 

@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from agentbeat_protocol import Instant, is_case_id, is_run_id
 from agentbeat_protocol.models import MAX_SAFE_INTEGER
 from agentbeat_sdk.bounded import encoded
 from agentbeat_sdk.documents import TRUNCATED, UNFINISHED
-from agentbeat_sdk.drafts import Draft
+from agentbeat_sdk.drafts import NO_TEXT, Draft, check_choice, shown_source
 from agentbeat_sdk.ledger import Ledger
 from agentbeat_sdk.limits import RecordingLimits
 from agentbeat_sdk.redaction import Redactor
@@ -42,7 +42,8 @@ MessageRole = Literal["system", "user", "assistant", "tool"]
 StreamedRole = Literal["assistant", "tool"]
 Attributes = Mapping[str, Any] | None
 
-_NO_TEXT: Final = "(empty)"
+_CHANNELS: Final = ("messages", "tools")
+_WITH_FILES: Final = (*_CHANNELS, "files")
 
 
 class EvidenceRecorder:
@@ -81,8 +82,8 @@ class EvidenceRecorder:
         self._ledger = Ledger(
             run_id,
             case_id,
-            source=redactor.clean(source, limits.max_source).text or _NO_TEXT,
-            channels=["messages", "tools", "files"] if files else ["messages", "tools"],
+            source=shown_source(source, limits.max_source, redactor),
+            channels=_WITH_FILES if files else _CHANNELS,
             limits=limits,
             redactor=redactor,
             clock=clock,
@@ -110,14 +111,14 @@ class EvidenceRecorder:
 
     def message(self, role: MessageRole, text: str | None, *, attributes: Attributes = None) -> None:
         """A whole message. One without text, as a turn of tool calls only may be, is not recorded."""
-        _check_choice("role", role, MessageRole)
+        check_choice("role", role, MessageRole)
         draft = self._draft(role=encoded(role))
         if draft.add_text("text", text, self._limits.max_text):
             self._record("message", draft, attributes)
 
     def message_delta(self, role: StreamedRole, delta: str | None, *, attributes: Attributes = None) -> None:
         """A piece of a message as it was streamed; an empty one is not recorded."""
-        _check_choice("role", role, StreamedRole)
+        check_choice("role", role, StreamedRole)
         draft = self._draft(role=encoded(role), delta="")
         text = draft.plain(delta)
         if len(text) > self._limits.max_text:
@@ -148,7 +149,7 @@ class EvidenceRecorder:
         given = draft.plain(call_id)
         if self._ledger.refuses("tool.call"):
             return given or self._ledger.spare_call_id()
-        draft.add_text("name", name, self._limits.max_name, empty=_NO_TEXT)
+        draft.add_text("name", name, self._limits.max_name, empty=NO_TEXT)
         draft.add_object("arguments", {} if arguments is None else arguments)
         shown_id = draft.redactor.clean(given, self._limits.max_name).text
         return self._ledger.add_call(given, shown_id, draft.finish(attributes))
@@ -181,7 +182,7 @@ class EvidenceRecorder:
             return
         draft.add_value("result", result)
         draft.members["is_error"] = encoded(bool(is_error))
-        self._add_status(draft, status)
+        draft.add_status(status)
         if error is not None:
             draft.add_value("error", error)
         self._ledger.add_result(given, draft.finish(attributes))
@@ -205,10 +206,10 @@ class EvidenceRecorder:
         if abs(exit_code) > MAX_SAFE_INTEGER:
             raise ValueError("exit_code: got a larger one, expected an integer within ±(2^53-1)")
         draft = self._draft()
-        draft.add_text("command", command, self._limits.max_text, empty=_NO_TEXT)
+        draft.add_text("command", command, self._limits.max_text, empty=NO_TEXT)
         draft.members["exit_code"] = encoded(int(exit_code))
         draft.add_text("output", output, self._limits.max_text)
-        self._add_status(draft, status)
+        draft.add_status(status)
         self._record("command.result", draft, attributes)
 
     def file_change(
@@ -231,18 +232,18 @@ class EvidenceRecorder:
         if diff is None and changes is None:
             raise ValueError("file_change: got neither diff nor changes, expected at least one")
         draft = self._draft()
-        draft.add_text("path", path, self._limits.max_text, empty=_NO_TEXT)
+        draft.add_text("path", path, self._limits.max_text, empty=NO_TEXT)
         if diff is not None:
             draft.add_text("diff", diff, self._limits.max_text)
         if changes is not None:
             draft.add_array("changes", changes)
-        self._add_status(draft, status)
+        draft.add_status(status)
         self._record("file.change", draft, attributes)
 
     def run_error(self, message: str | BaseException, *, attributes: Attributes = None) -> None:
         """An error of the run itself. A run that fails gets its last `run.error` from `fail`."""
         draft = self._draft()
-        draft.add_text("message", message, self._limits.max_text, empty=_NO_TEXT)
+        draft.add_text("message", message, self._limits.max_text, empty=NO_TEXT)
         self._record("run.error", draft, attributes)
 
     def lifecycle(self, name: str, *, status: str | None = None, attributes: Attributes = None) -> None:
@@ -254,8 +255,8 @@ class EvidenceRecorder:
         if name in (TRUNCATED, UNFINISHED):
             raise ValueError(f"name: got {name}, expected one that the recorder does not keep for itself")
         draft = self._draft()
-        draft.add_text("name", name, self._limits.max_status, empty=_NO_TEXT)
-        self._add_status(draft, status)
+        draft.add_text("name", name, self._limits.max_status, empty=NO_TEXT)
+        draft.add_status(status)
         self._record("lifecycle", draft, attributes)
 
     def complete(self, final_response: str) -> bytes:
@@ -278,23 +279,22 @@ class EvidenceRecorder:
             RuntimeError: the document is finished already.
         """
         draft = self._draft()
-        draft.add_text("message", message, self._limits.max_text, empty=_NO_TEXT)
+        draft.add_text("message", message, self._limits.max_text, empty=NO_TEXT)
         return self._ledger.finish("run.error", draft.finish(None))
+
+    def discard(self) -> None:
+        """Close the evidence of a run without making a document, which an L1 Target does not serve.
+
+        Raises:
+            RuntimeError: it is closed already.
+        """
+        self._ledger.discard()
 
     def _draft(self, hide: Iterable[str] = (), **members: str) -> Draft:
         hidden = [hide] if isinstance(hide, str) else list(hide)
         redactor = self._redactor.including(hidden) if hidden else self._redactor
         return Draft(self._limits, redactor, members)
 
-    def _add_status(self, draft: Draft, status: str | None) -> None:
-        if status is not None:
-            draft.add_text("status", status, self._limits.max_status)
-
     def _record(self, kind: str, draft: Draft, attributes: Attributes) -> None:
         if not self._ledger.refuses(kind):
             self._ledger.add(kind, draft.finish(attributes))
-
-
-def _check_choice(name: str, value: object, choices: Any) -> None:
-    if value not in get_args(choices):
-        raise ValueError(f"{name}: got another value, expected one of {', '.join(get_args(choices))}")

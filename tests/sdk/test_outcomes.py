@@ -66,6 +66,22 @@ class TestAnswer:
         assert result.evidence is None
         assert store.document("run-a") is None
 
+    @pytest.mark.parametrize("fails", [False, True], ids=["completed", "failed"])
+    async def test_the_record_of_an_l1_run_takes_nothing_after_its_end(self, fails: bool) -> None:
+        runs: list[Run] = []
+
+        def handler(run: Run) -> str:
+            runs.append(run)
+            run.record.message("assistant", "thinking")
+            return "" if fails else "x"
+
+        result = await make_target(handler, tier="L1").test_client().invoke("hello")
+        assert result.status == (502 if fails else 200)
+        (run,) = runs
+        assert run.record.closed
+        run.record.message("assistant", "late")
+        assert (run.record.recorded, run.record.late) == ({"message": 1}, {"message": 1})
+
     @pytest.mark.parametrize(
         ("value", "cause"),
         [

@@ -445,6 +445,17 @@ class TestEnd:
             with pytest.raises(RuntimeError, match="finished"):
                 again("x")
 
+    def test_what_is_discarded_is_closed_without_a_document(self) -> None:
+        record = recorder()
+        record.message("assistant", "seen")
+        record.discard()
+        assert record.closed
+        for close in (lambda: record.complete("x"), lambda: record.fail("x"), record.discard):
+            with pytest.raises(RuntimeError, match="finished"):
+                close()
+        record.message("assistant", "late")
+        assert (record.recorded, record.late) == ({"message": 1}, {"message": 1})
+
     def test_late_events_are_counted_and_raise_nothing(self) -> None:
         record = recorder()
         open_call = record.tool_call("f")
