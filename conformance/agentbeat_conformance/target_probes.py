@@ -87,6 +87,7 @@ class TargetProbe:
         self.prefix = prefix
         self.secret = secret
         self.tasks = tasks
+        self._seen: Exchange | None = None
         self._control: tuple[Ids, Exchange] | None = None
         self._plain: Traced | None = None
         self._traced: dict[int, Traced] = {}
@@ -102,6 +103,13 @@ class TargetProbe:
         return f"{self.scheme}://{self.host}{self.prefix}{INVOCATION_PATH}"
 
     # --- What the checks share
+
+    async def seen(self) -> Exchange:
+        """The shared read of the health route, without a secret, whatever came of it."""
+        if self._seen is None:
+            with self._sharing("health"):
+                self._seen = await self.health()
+        return self._seen
 
     async def control(self) -> Exchange:
         """The shared invocation with nothing wrong about it, answered 200.

@@ -35,7 +35,7 @@ OTHER_RUNS: Final = 3
     section=SECTION,
     text="An invocation that was accepted is answered 409 the second time.",
     permits={"409"},
-    kills={"accepts-replays", "repeats-its-answer", "claims-without-case"},
+    kills={"accepts-replays", "repeats-its-answer", "replays-are-400"},
 )
 async def same_invocation_again(target: TargetProbe) -> Findings:
     await target.control()
@@ -93,7 +93,7 @@ async def refused_body_claims_nothing(target: TargetProbe) -> Findings:
     section=SECTION,
     text="A run_id that was accepted is answered 409 after other runs too.",
     permits={"409"},
-    kills={"remembers-twelve-runs"},
+    kills={"remembers-ten-runs"},
     invocations=OTHER_RUNS,
 )
 async def not_forgotten_after_others(target: TargetProbe) -> Findings:

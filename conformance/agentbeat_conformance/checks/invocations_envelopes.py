@@ -37,7 +37,14 @@ _NOWHERE: Final = "/v1/agent/nowhere"
     section=SECTION,
     text="A refusal has the error envelope as its body and Content-Type application/json.",
     permits={"400", "409", "415"},
-    kills={"errors-as-text", "errors-as-html", "code-in-words", "error-is-a-string", "bare-error"},
+    kills={
+        "errors-as-text",
+        "errors-as-html",
+        "envelope-as-text",
+        "code-in-words",
+        "error-is-a-string",
+        "bare-error",
+    },
 )
 async def envelope(target: TargetProbe) -> Findings:
     return among([*await refusals(target), *await replayed(target)], _enveloped)
@@ -114,6 +121,7 @@ async def unknown_route(target: TargetProbe) -> Findings:
     kills={"get-is-200", "405-without-allow"},
 )
 async def other_method(target: TargetProbe) -> Findings:
+    await target.control()
     exchange = await target.get(INVOCATION_PATH)
     what = f"GET {INVOCATION_PATH}"
     findings = list(permitted(exchange, {"404", "405", "501"}, what))
