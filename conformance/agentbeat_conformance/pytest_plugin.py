@@ -9,8 +9,8 @@ Or in process, with no port, in any test module (see `under_pytest`):
         return app
 
 A MUST that does not hold fails. So does what could not run: it was not shown. A SHOULD that is not met passes
-and is listed at the end; what is not applicable is skipped. Items that were all skipped are no pass either: the
-the session fails.
+and is listed at the end; what is not applicable is skipped. When all were skipped nothing was shown, and the
+session fails.
 
 The module is loaded by every pytest on whose path the package lies. Unused it adds its options and looks at
 what goes by; the suite is imported when it is asked for.
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from agentbeat_conformance.under_pytest import Conformance
 
@@ -74,16 +74,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(conformance.close)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(
-    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Add an item for each requirement of the Target at the URL; `-k` and `-m` then choose among them."""
-    conformance = config.stash.get(_SERVED, None)
-    if conformance is not None:
-        from agentbeat_conformance.under_pytest import target_items
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Add an item for each requirement of the Target at the URL to what the session collects."""
+    report = yield
+    conformance = collector.config.stash.get(_SERVED, None)
+    if conformance is not None and isinstance(collector, pytest.Session) and report.passed:
+        from agentbeat_conformance.under_pytest import target_node
 
-        items += target_items(session, conformance)
+        report.result.append(target_node(collector, conformance))
+    return report
 
 
 def pytest_pycollect_makeitem(

@@ -55,6 +55,7 @@ NEEDS: Final = MappingProxyType(
         Capability.CATALOG: "a profile with the binding mode catalog",
         Capability.INJECTION: "a profile with a surface for injections",
         Capability.EXPIRY: "leases that end within seconds",
+        Capability.UNDECIDED: "a profile with a dimension that it cannot decide",
         Capability.UNDECIDED: "a profile that cannot decide one of the dimensions",
     }
 )

@@ -13,7 +13,7 @@ scope of the module or a wider one, since checks share runs of the Agent:
         return "what the application expects behind Bearer"
 """
 
-from agentbeat_conformance.under_pytest.items import announced, application_items, target_items
+from agentbeat_conformance.under_pytest.items import announced, application_items, target_node
 from agentbeat_conformance.under_pytest.subjects import (
     Conformance,
     conformance_of_application,
@@ -33,5 +33,5 @@ __all__ = [
     "given_tasks",
     "nothing_shown",
     "summary_lines",
-    "target_items",
+    "target_node",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -16,27 +16,36 @@ from agentbeat_conformance.requirements import Requirement
 from agentbeat_conformance.under_pytest.subjects import Conformance, given_tier
 from agentbeat_conformance.under_pytest.summaries import FINDING, REQUIREMENT, TIER
 
-__all__ = ["ApplicationItem", "TargetItem", "announced", "application_items", "target_items"]
+__all__ = ["ApplicationItem", "TargetItem", "TargetNode", "announced", "application_items", "target_node"]
 
 
-class _Requirements(pytest.Collector):
-    """Holds the items of the Target at the URL; they are made once pytest has collected its own."""
+class TargetNode(pytest.Collector):
+    """The Target at the URL: its items are the requirements."""
 
-    def collect(self) -> list[pytest.Item | pytest.Collector]:
-        return []
+    def __init__(self, *, conformance: Conformance, **options: Any) -> None:
+        super().__init__(**options)
+        self.conformance = conformance
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """An item for each requirement."""
+        for made in self.conformance.plan().requirements:
+            item = TargetItem.from_parent(self, name=made.id, requirement=made)
+            item.add_marker(pytest.mark.agentbeat)
+            yield item
 
 
 class TargetItem(pytest.Item):
     """A requirement of the Target at the URL."""
 
-    def __init__(self, *, requirement: Requirement, conformance: Conformance, **options: Any) -> None:
+    parent: TargetNode
+
+    def __init__(self, *, requirement: Requirement, **options: Any) -> None:
         super().__init__(**options)
         self.requirement = requirement
-        self.conformance = conformance
 
     def runtest(self) -> None:
         """Check it."""
-        _settle(self, self.conformance)
+        _settle(self, self.parent.conformance)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """See `pytest.Item`."""
@@ -53,17 +62,12 @@ class ApplicationItem(pytest.Function):
         return self.path, None, _title(self.requirement)
 
 
-def target_items(session: pytest.Session, conformance: Conformance) -> list[pytest.Item]:
-    """An item for each requirement of the Target at the URL."""
-    parent = _Requirements.from_parent(session, name="agentbeat", nodeid="agentbeat")
-    items: list[pytest.Item] = []
-    for made in conformance.plan().requirements:
-        item = TargetItem.from_parent(parent, name=made.id, requirement=made, conformance=conformance)
-        item.add_marker(pytest.mark.agentbeat)
-        if session.config.pluginmanager.hasplugin("xdist"):
-            item.add_marker(pytest.mark.xdist_group("agentbeat"))
-        items.append(item)
-    return items
+def target_node(session: pytest.Session, conformance: Conformance) -> TargetNode:
+    """The collector of the Target at the URL."""
+    node: TargetNode = TargetNode.from_parent(
+        session, name="agentbeat", nodeid="agentbeat", conformance=conformance
+    )
+    return node
 
 
 def application_items(module: pytest.Module) -> list[pytest.Item]:

@@ -38,7 +38,7 @@ __all__ = [
 #: Where an application in process is said to be.
 _IN_PROCESS: Final = "http://target.example"
 #: How `pytest-xdist` keeps all items of one Target in one process.
-_TOGETHER: Final = ("loadscope", "loadfile", "loadgroup")
+_TOGETHER: Final = ("loadscope", "loadfile")
 
 
 class Conformance:
@@ -144,7 +144,7 @@ def conformance_of_target(config: pytest.Config) -> Conformance:
     if config.getoption("numprocesses", None) and config.getoption("dist", "no") not in _TOGETHER:
         raise pytest.UsageError(
             "--agentbeat-target: every process would run the Agent for itself; "
-            "use -n 0, or --dist loadgroup to keep the requirements together"
+            "use -n 0, or --dist loadscope to keep the requirements together"
         )
     variable = config.getoption("agentbeat_token_env")
     try:
