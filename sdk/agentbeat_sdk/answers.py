@@ -19,6 +19,7 @@ from typing import Any, Final
 from agentbeat_protocol import ProtocolError, error_envelope, status_of
 
 __all__ = [
+    "NOTHING_THERE",
     "Answer",
     "Headers",
     "RefusedError",
@@ -31,6 +32,9 @@ __all__ = [
 
 Headers = tuple[tuple[bytes, bytes], ...]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+#: What every 404 says: an unknown route, and an unknown, malformed or unfinished run (EVD-10), look the same.
+NOTHING_THERE: Final = "no such route, and no finished evidence of such a run"
 
 _COMMON: Final[Headers] = (
     (b"content-type", b"application/json"),

@@ -19,7 +19,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentbeat_protocol import EVIDENCE_PATH, HEALTH_PATH, INVOCATION_PATH, is_run_id
-from agentbeat_sdk.answers import Answer, RefusedError, Send, compact_json, error_answer, json_answer
+from agentbeat_sdk.answers import (
+    NOTHING_THERE,
+    Answer,
+    RefusedError,
+    Send,
+    compact_json,
+    error_answer,
+    json_answer,
+)
 from agentbeat_sdk.execution import Handler
 from agentbeat_sdk.gate import Gate, Head
 from agentbeat_sdk.invocations import Invocations, Receive
@@ -144,7 +152,7 @@ class TargetApplication:
         run_id = request.path_params["run_id"]
         found = await self._calls(self._document, run_id) if is_run_id(run_id) else None
         if found is None:
-            return _response(error_answer("not_found", "no finished evidence of such a run"))
+            return _response(error_answer("not_found", NOTHING_THERE))
         document, digest = found
         tag = f'"{digest.hex()}"'
         extra = (
@@ -195,7 +203,7 @@ async def _http_error(_: Request, error: Exception) -> Response:
         methods = sorted((error.headers or {}).get("Allow", "").split(", "))
         allow = (b"allow", ", ".join(methods).encode())
         return _response(error_answer("method_not_allowed", f"expected {methods[0]}", (allow,)))
-    return _response(error_answer("not_found", "no such route"))
+    return _response(error_answer("not_found", NOTHING_THERE))
 
 
 async def _internal_error(_: Request, __: Exception) -> Response:

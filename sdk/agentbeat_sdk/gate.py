@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentbeat_protocol import CASE_ID_HEADER, HEALTH_PATH, RUN_ID_HEADER
-from agentbeat_sdk.answers import Headers, RefusedError
+from agentbeat_sdk.answers import NOTHING_THERE, Headers, RefusedError
 from agentbeat_sdk.limits import Limits
 
 __all__ = ["Gate", "Head"]
@@ -122,7 +122,7 @@ class Gate:
             self._check_secret(fields.get(b"authorization", []))
         # 3. path
         if path is None:
-            raise RefusedError("not_found", "no such route")
+            raise RefusedError("not_found", NOTHING_THERE)
         return Head(scope["method"], path, length, fields)
 
     def _read(self, headers: list[tuple[bytes, bytes]]) -> Fields:

@@ -99,7 +99,15 @@ class TestEvidence:
         await begun.wait()
         answers = [
             await client.request("GET", f"/v1/evidence/{run_id}")
-            for run_id in ("run-unknown", "run-unfinished", "RUN-A", "run-", "x" * 5_000)
+            for run_id in (
+                "run-unknown",
+                "run-unfinished",
+                "RUN-A",
+                "run-",
+                "run-a%0A",
+                "run-a/x",
+                "x" * 5_000,
+            )
         ]
         assert {(answer.status, answer.body) for answer in answers} == {(404, answers[0].body)}
         assert answers[0].json()["error"]["code"] == "not_found"
