@@ -142,7 +142,7 @@ class Document:
         except ProtocolError as error:
             raise CouldNotRun(f"the document is no strict JSON: {error.rule} (EVD-1.b)") from None
         if not isinstance(value, dict):
-            raise CouldNotRun("the document is no JSON object (EVD-1.e)")
+            raise CouldNotRun("the document is no JSON object (EVD-1.b)")
         return cls(run.ids, value, run.invocation, run.evidence)
 
     def text(self, name: str) -> str:

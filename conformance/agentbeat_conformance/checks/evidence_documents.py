@@ -40,9 +40,10 @@ async def is_served(target: TargetProbe) -> Findings:
     level=Level.MUST,
     tier="target-L2",
     section=SECTION,
-    text="The document is one JSON value in UTF-8 that every reader understands alike (INV-8).",
+    text="The document is one JSON object in UTF-8 that every reader understands alike (INV-8).",
     permits={"200"},
     kills={
+        "evidence-bare-events",
         "evidence-bom",
         "evidence-duplicate-member",
         "evidence-latin-1",
@@ -53,10 +54,13 @@ async def is_served(target: TargetProbe) -> Findings:
 async def is_strict_json(target: TargetProbe) -> Findings:
     def rule(run: Traced) -> Iterator[Finding]:
         try:
-            read_json(served(run), max_bytes=MAX_ANSWER_BYTES)
+            value = read_json(served(run), max_bytes=MAX_ANSWER_BYTES)
         except ProtocolError as error:
             message = f"the document: {error.rule}, got {error.got}, expected {error.expected}"
             yield Finding(message, run.evidence.index)
+        else:
+            if not isinstance(value, dict):
+                yield Finding("the document: got another JSON value, expected an object", run.evidence.index)
 
     return await judged_runs(target, rule)
 

@@ -43,6 +43,14 @@ class EvidenceNoContent(BaseTarget):
 
 
 @target_mutant(
+    "evidence-bare-events", tier=L2, breaks={"EVD-1.b"}, text="It serves the list of events alone."
+)
+class EvidenceBareEvents(BaseTarget):
+    def encode(self, document: Mapping[str, Any]) -> bytes:
+        return json.dumps(document["events"]).encode()
+
+
+@target_mutant(
     "evidence-bom", tier=L2, breaks={"EVD-1.b"}, text="Its documents begin with a byte-order mark."
 )
 class EvidenceBom(BaseTarget):
