@@ -19,13 +19,29 @@ SECTION: Final = "Invocation request"
     level=Level.SHOULD,
     tier="target-L1",
     section=SECTION,
-    text="X-AIBeat-Run-ID that is missing or differs from the body is refused.",
+    text="X-AIBeat-Run-ID that is missing, repeated or other than the body's is refused.",
     permits={"400"},
-    kills={"ignores-correlation", "run-header-is-optional", "run-header-by-its-beginning"},
+    kills={
+        "ignores-correlation",
+        "run-header-is-optional",
+        "run-header-by-its-beginning",
+        "first-header-counts",
+        "last-header-counts",
+    },
     invocations=1,
 )
 async def run_header(target: TargetProbe) -> Findings:
-    return await refused(target, _wrong_headers(RUN_ID_HEADER, "run_id"), {"400"}, lenient=True)
+    other = (RUN_ID_HEADER, "run-other")
+    wrongs = [
+        *_wrong_headers(RUN_ID_HEADER, "run_id"),
+        Wrong(f"{RUN_ID_HEADER} twice, right then wrong", more=(other,)),
+        Wrong(
+            f"{RUN_ID_HEADER} twice, wrong then right",
+            fields={RUN_ID_HEADER: None},
+            more=lambda ids: (other, (RUN_ID_HEADER, ids.run_id)),
+        ),
+    ]
+    return await refused(target, wrongs, {"400"}, lenient=True)
 
 
 @requirement(
@@ -33,36 +49,13 @@ async def run_header(target: TargetProbe) -> Findings:
     level=Level.SHOULD,
     tier="target-L1",
     section=SECTION,
-    text="X-AIBeat-Case-ID that is missing or differs from the body is refused.",
+    text="X-AIBeat-Case-ID that is missing or other than the body's is refused.",
     permits={"400"},
     kills={"ignores-correlation", "ignores-case-header"},
     invocations=1,
 )
 async def case_header(target: TargetProbe) -> Findings:
     return await refused(target, _wrong_headers(CASE_ID_HEADER, "case_id"), {"400"}, lenient=True)
-
-
-@requirement(
-    "INV-6.c",
-    level=Level.SHOULD,
-    tier="target-L1",
-    section=SECTION,
-    text="A repeated correlation header is refused, though one of its values is right.",
-    permits={"400"},
-    kills={"ignores-correlation", "first-header-counts", "last-header-counts"},
-    invocations=1,
-)
-async def repeated_header(target: TargetProbe) -> Findings:
-    other = (RUN_ID_HEADER, "run-other")
-    wrongs = [
-        Wrong("the run header twice, right then wrong", more=(other,)),
-        Wrong(
-            "the run header twice, wrong then right",
-            fields={RUN_ID_HEADER: None},
-            more=lambda ids: (other, (RUN_ID_HEADER, ids.run_id)),
-        ),
-    ]
-    return await refused(target, wrongs, {"400"}, lenient=True)
 
 
 def _wrong_headers(header: str, member: str) -> list[Wrong]:
