@@ -177,7 +177,7 @@ def refused() -> Expectation:
     """Preflight refuses: nothing was called, and nothing was evaluated."""
 
     def findings(result: CoreResult) -> Iterator[str]:
-        if result.status in (None, "completed"):
+        if result.status != "refused":
             yield said(result, "eval_run.status", "refused")
         yield from no_evaluation(result)
         if not isinstance(result.failure_code, str) or not result.failure_code:

@@ -131,7 +131,7 @@ async def run_scenario(core: Core, scenario: Scenario, *, deadline: float = DEAD
             for _ in range(scenario.runs):
                 try:
                     async with asyncio.timeout(deadline):
-                        spoken = await core(stage.request, stage.environment)
+                        spoken = await _spoken(core, stage)
                 except TimeoutError:
                     spoken = Spoken(output=b"", overdue=True)
             if stage.journal.faults:
@@ -142,6 +142,14 @@ async def run_scenario(core: Core, scenario: Scenario, *, deadline: float = DEAD
     except Exception as error:  # noqa: BLE001  our own fault is an outcome, and no verdict about the Core
         reason = f"{type(error).__name__}: {error}"
         return ScenarioResult(scenario=scenario, outcome=Outcome.ERROR, reason=reason)
+
+
+async def _spoken(core: Core, stage: Stage) -> Spoken:
+    """What the Core says; one in this process that raises has crashed, as a process would."""
+    try:
+        return await core(stage.request, stage.environment)
+    except Exception as error:  # noqa: BLE001  the Core's fault, not ours
+        return Spoken(output=b"", messages=f"{type(error).__name__}: {error}")
 
 
 def _judged(scenario: Scenario, stage: Stage, spoken: Spoken, seconds: float) -> ScenarioResult:

@@ -28,8 +28,8 @@ class Judging(Wires):
         """The judge's numbers; None when there are none."""
         if run.judge is None:
             return None
-        shown = json.dumps({"answer": answer, "events": trace.events if trace else None})
-        question = {"model": run.judge_model, "messages": [{"role": "user", "content": shown}]}
+        content = self.shown(run, answer, trace)
+        question = {"model": run.judge_model, "messages": [{"role": "user", "content": content}]}
         try:
             got = await self.asked(
                 "POST",
@@ -44,10 +44,15 @@ class Judging(Wires):
         if got.status != 200:
             return None
         try:
-            content: Any = read_json(got.body)
-            return self.scores(content["choices"][0]["message"]["content"])
+            completion: Any = read_json(got.body)
+            return self.scores(completion["choices"][0]["message"]["content"])
         except (ProtocolError, LookupError, TypeError):
             return None
+
+    def shown(self, run: Run, answer: str, trace: Trace | None) -> str:
+        """What the judge is shown."""
+        del run
+        return json.dumps({"answer": answer, "events": trace.events if trace else None})
 
     def scores(self, text: Any) -> dict[str, Fraction] | None:
         """The five numbers in the text of a judge."""

@@ -24,6 +24,7 @@ __all__ = ["Peer", "RefusedError", "Run", "planned"]
 Environment = Mapping[str, str | None]
 
 _PHASES: Final = ("invoke", "evidence", "controller", "judge")
+_INDEPENDENT: Final = "controller_not_independent"
 
 
 class RefusedError(Exception):
@@ -75,8 +76,17 @@ class Run:
         }
 
 
-def planned(request: EvalRunRequest, registry: Registry, environment: Environment) -> Run:
+def planned(
+    request: EvalRunRequest,
+    registry: Registry,
+    environment: Environment,
+    *,
+    overlooked: frozenset[str] = frozenset(),
+) -> Run:
     """The run that the request asks for.
+
+    Args:
+        overlooked: the codes that a mutant does not refuse for.
 
     Raises:
         RefusedError: it may not start.
@@ -84,15 +94,17 @@ def planned(request: EvalRunRequest, registry: Registry, environment: Environmen
     deployment = registry.deployment(request.target_profile.target_id, request.deployment_profile_id)
     if deployment is None:
         raise RefusedError("deployment_unknown")
-    _check(request, deployment)
+    _check(request, deployment, overlooked)
     target = _peer(
         environment,
         deployment.endpoint.base_url_env,
         deployment.auth.value_env if deployment.auth else None,
-        deployment.endpoint.allow_insecure_http,
+        deployment.endpoint.allow_insecure_http or "insecure_http" in overlooked,
     )
     registered = deployment.state_controller
-    controller = _controller(request, registered, environment, target)
+    controller = _controller(request, registered, environment)
+    if controller and _shared(controller, target) and _INDEPENDENT not in overlooked:
+        raise RefusedError(_INDEPENDENT)
     pinned = registered.profiles.get(request.case.scenario_id) if registered else None
     timeouts = request.timeouts.model_dump() if request.timeouts else {}
     judge_url = environment.get("AIBEAT_JUDGE_BASE_URL")
@@ -116,7 +128,7 @@ def planned(request: EvalRunRequest, registry: Registry, environment: Environmen
     )
 
 
-def _check(request: EvalRunRequest, deployment: Deployment) -> None:
+def _check(request: EvalRunRequest, deployment: Deployment, overlooked: frozenset[str]) -> None:
     tier, profile = request.observation_tier, request.scoring_profile
     plants = request.case.untrusted_input != "" and request.case.injection_point != "prompt"
     faults = {
@@ -132,7 +144,7 @@ def _check(request: EvalRunRequest, deployment: Deployment) -> None:
         "state_controller_missing": tier == "L3" and deployment.state_controller is None,
     }
     for code, fault in faults.items():
-        if fault:
+        if fault and code not in overlooked:
             raise RefusedError(code)
 
 
@@ -140,19 +152,21 @@ def _controller(
     request: EvalRunRequest,
     registered: RegisteredController | None,
     environment: Environment,
-    target: Peer,
 ) -> Peer | None:
     if registered is None or request.observation_tier != "L3":
         return None
-    peer = _peer(
+    return _peer(
         environment,
         registered.endpoint.base_url_env,
         registered.auth.value_env,
         registered.endpoint.allow_insecure_http,
     )
-    if peer.secret == target.secret or Origin.parse(peer.base) == Origin.parse(target.base):
-        raise RefusedError("controller_not_independent")
-    return peer
+
+
+def _shared(controller: Peer, target: Peer) -> bool:
+    """Whether Target and State Controller share an origin or a secret."""
+    one_origin = Origin.parse(controller.base) == Origin.parse(target.base)
+    return one_origin or controller.secret == target.secret
 
 
 def _peer(environment: Environment, url: str, secret: str | None, insecure: bool) -> Peer:

@@ -31,6 +31,9 @@ Object = dict[str, Any]
 class SmallCore(TargetSide, StateSide, Judging):
     """From a request to a result. Each method does one thing that a mutant can do wrong."""
 
+    #: The codes that preflight does not refuse for.
+    overlooked: frozenset[str] = frozenset()
+
     async def __call__(self, request: bytes, environment: Mapping[str, str | None]) -> Spoken:
         """One run, as `eval-run` does it."""
         asked = read_eval_run_request(request)
@@ -46,7 +49,7 @@ class SmallCore(TargetSide, StateSide, Judging):
         """The run, once preflight has nothing against it."""
         file = Path(environment["AIBEAT_AGENT_TARGET_REGISTRY"] or "")
         registry = read_registry(await asyncio.to_thread(file.read_bytes))
-        return planned(asked, registry, environment)
+        return planned(asked, registry, environment, overlooked=self.overlooked)
 
     async def evaluated(self, run: Run) -> Object:
         """The steps of one run, in their order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from agentbeat_conformance.core_side.cores.http import UnansweredError
 from agentbeat_conformance.core_side.cores.preflight import Run
@@ -40,9 +40,6 @@ AnswerT = TypeVar("AnswerT", bound=ControllerMessage)
 
 class StateSide(Wires):
     """Reset, snapshots, verify, release."""
-
-    #: The receipt rules that are not looked at.
-    ignored: frozenset[str] = frozenset()
 
     async def reset(self, run: Run) -> Lease:
         """Prepare the environment."""
@@ -98,13 +95,18 @@ class StateSide(Wires):
             read=read,
             final_response=response.final_response,
         )
-        broken = broken_rules(answer, json.loads(raw), held)
-        counts = broken - self.ignored - {"unsigned"}
-        return (None, ", ".join(sorted(counts)), False) if counts else (answer, None, self.signed(broken))
+        broken = self.faults(answer, json.loads(raw), held)
+        counts = self.counting(broken)
+        signed = "unsigned" not in broken
+        return (None, ", ".join(sorted(counts)), False) if counts else (answer, None, signed)
 
-    def signed(self, broken: frozenset[str]) -> bool:
-        """Whether the registered key has signed the receipt."""
-        return "unsigned" not in broken
+    def faults(self, answer: VerifyAnswer, members: dict[str, Any], held: Held) -> frozenset[str]:
+        """The rules that the receipt breaks; `unsigned` where no key is registered."""
+        return broken_rules(answer, members, held)
+
+    def counting(self, broken: frozenset[str]) -> frozenset[str]:
+        """Those of them that make the receipt unusable."""
+        return broken - {"unsigned"}
 
     async def content(self, run: Run, snapshot: SnapshotAnswer) -> bytes | None:
         """A snapshot's bytes; None where they are not served."""

@@ -63,6 +63,18 @@ def _padded(size: int) -> Callable[[Object], bytes]:
     return pad
 
 
+def _file_changed(document: Object) -> Object:
+    """Another event, on a channel that is not listed."""
+    last = document["events"][-1]
+    event = last | {
+        "event_id": f"{document['run_id']}:event:{len(document['events'])}",
+        "sequence": len(document["events"]),
+        "type": "file.change",
+        "data": {"path": "notes.txt", "diff": "+ more", "attributes": {}},
+    }
+    return document | {"events": [*document["events"], event]}
+
+
 def _bomb(answer: Answer) -> Delivery:
     """A few kilobytes that stand for a document over the limit."""
     spaces = b" " * (MAX_EVIDENCE_BYTES + 1)
@@ -128,6 +140,12 @@ _REFUSED: Final[tuple[tuple[str, str, str, Arrange], ...]] = (
         "EVD-2",
         "the evidence of another case, without a fault",
         said(lambda d: evidence_document(d["run_id"], "case-another")),
+    ),
+    (
+        "unobserved-channel",
+        "EVD-8",
+        "a file.change, although files were not observed",
+        said(_file_changed),
     ),
     ("list", "EVD-1", "the document inside a list", said(lambda d: json.dumps([d]).encode())),
 )
