@@ -110,6 +110,18 @@ async def test_a_secret_that_leaks_is_in_no_finding_and_spoils_no_digest():
     assert BaseTarget.secret not in repr(run)
 
 
+async def test_the_budget_bounds_what_the_rules_of_evidence_run():
+    server = BaseTarget()
+    # The control and one run for each task; two checks want a run of their own.
+    run = await judge_app(server.app, only={"EVD"}, budget=3)
+    assert len(server.claims) == 3
+    untried = shown(run, Outcome.COULD_NOT_RUN)
+    assert untried.keys() == {"EVD-10.f", "EVD-13.b"}
+    assert all("budget" in reason for reason in untried.values())
+    assert all(exchange.answer for exchange in run.exchanges)
+    assert (await judge_async(run.transcript)).verdict is run.verdict is Verdict.INCOMPLETE
+
+
 # --- Below a prefix
 
 

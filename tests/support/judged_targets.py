@@ -36,10 +36,11 @@ async def judge_app(
     tasks: Sequence[str] = TASKS,
     only: Collection[str] = (),
     prefix: str = "",
+    budget: int | None = None,
 ) -> Run:
-    """Judge an L2 application in this process; `only` as in `make_plan`."""
+    """Judge an L2 application in this process; `only` and `budget` as in `make_plan`."""
     async with AsgiWire(app) as wire:
-        return await _judged(wire, "target.example", "target-L2", secret, tasks, only, prefix)
+        return await _judged(wire, "target.example", "target-L2", secret, tasks, only, prefix, budget=budget)
 
 
 async def judge_url(
@@ -86,9 +87,17 @@ async def _judged(
     only: Collection[str] = (),
     prefix: str = "",
     commands: Commands | None = None,
+    budget: int | None = None,
 ) -> Run:
     capabilities = {Capability.RESTART} if commands else set()
-    plan = make_plan(tier, catalogue=load_catalogue(), only=only, tasks=len(tasks), capabilities=capabilities)
+    plan = make_plan(
+        tier,
+        catalogue=load_catalogue(),
+        only=only,
+        tasks=len(tasks),
+        capabilities=capabilities,
+        budget=budget,
+    )
     options = {"host": host, "prefix": prefix, "secret": secret and marker(), "tasks": list(tasks)}
     subject = Subject(kind="target", url=f"http://{host}{prefix}", options=options)
     secrets = {"secret": secret} if secret else {}
