@@ -99,7 +99,13 @@ class Session:
         # Requests may be under way side by side; the order in which they began is the one that repeats.
         index = len(self.exchanges)
         self.exchanges.append(Exchange(request=request, answer=None, failure=Failure.TIMEOUT, index=index))
-        exchange = await self.wire.exchange(request, scope=self.scope)
+        try:
+            exchange = await self.wire.exchange(request, scope=self.scope)
+        except Exception:
+            # A wire raises before it sends anything: there was no exchange.
+            if index == len(self.exchanges) - 1:
+                self.exchanges.pop()
+            raise
         exchange = self.exchanges[index] = dataclasses.replace(exchange, index=index)
         self.reached = self.reached or exchange.answer is not None
         if exchange.failure is Failure.UNREACHABLE:

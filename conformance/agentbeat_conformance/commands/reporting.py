@@ -121,7 +121,8 @@ def _write_reports(run: Run, args: argparse.Namespace, variables: Mapping[str, s
         _write(args.html, to_html(made).encode())
     if args.badge is not None:
         _write(args.badge, (json.dumps(badge(made), indent=2) + "\n").encode())
-    if _STANDARD_OUTPUT not in (getattr(args, name, None) for name in _FILES):
+    # Without any answer every line of the table would say the same.
+    if run.reached and _STANDARD_OUTPUT not in (getattr(args, name, None) for name in _FILES):
         _print_table(made)
 
 

@@ -83,6 +83,8 @@ class AnswerReader:
             case h11.InformationalResponse():
                 self.go_on = self.go_on or event.status_code == 100
             case h11.Response():
+                if not event.http_version.startswith(b"1."):
+                    raise NoAnswerError(Failure.MALFORMED)
                 self._head = event
             case h11.Data():
                 self._body += event.data

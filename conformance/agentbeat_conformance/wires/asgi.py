@@ -121,7 +121,7 @@ class AsgiWire:
     async def _run(self, call: _Call, scope: _Message) -> None:
         try:
             await self._app(scope, call.receive, call.send)
-        except Exception:  # noqa: BLE001 - whatever an application raises, a server ends the connection
+        except (Exception, SystemExit):  # noqa: BLE001 - whatever it raises, the connection ends
             call.end()
         else:
             call.end()
