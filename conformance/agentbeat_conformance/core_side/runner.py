@@ -19,13 +19,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentbeat_conformance.core_side.conduct import conduct_findings
+from agentbeat_conformance.core_side.processes import CommandError
 from agentbeat_conformance.core_side.results import Spoken, UnreadableResultError, read_result
 from agentbeat_conformance.core_side.scenarios import Scenario
 from agentbeat_conformance.core_side.stages import NotHereError, Stage
 from agentbeat_conformance.outcomes import Outcome, Verdict
 from agentbeat_conformance.requirements import Level
+from agentbeat_protocol.evaluation import ObservationTier
 
-__all__ = ["Core", "ScenarioResult", "chosen", "core_verdict", "run_scenario", "run_scenarios", "sampled"]
+__all__ = [
+    "Core",
+    "ScenarioResult",
+    "chosen",
+    "core_verdict",
+    "planned",
+    "run_scenario",
+    "run_scenarios",
+    "sampled",
+]
 
 #: A Core: the request on standard input, and the environment (None unsets); its answer.
 Core = Callable[[bytes, Mapping[str, str | None]], Awaitable[Spoken]]
@@ -81,7 +92,7 @@ async def run_scenarios(
     core: Core,
     scenarios: Iterable[Scenario],
     *,
-    controls: Mapping[str, Scenario],
+    controls: Mapping[ObservationTier, Scenario],
     jobs: int = 1,
     deadline: float = DEADLINE,
     on_result: Callable[[ScenarioResult], None] = lambda _: None,
@@ -93,10 +104,9 @@ async def run_scenarios(
         jobs: how many runs go on at once.
         on_result: told each result as it comes.
     """
-    listed = list(scenarios)
-    tiers = {scenario.tier for scenario in listed}
-    first = [control for tier, control in controls.items() if tier in tiers]
-    rest = [scenario for scenario in listed if scenario not in first]
+    listed = planned(scenarios, controls)
+    first = [scenario for scenario in listed if scenario.control]
+    rest = [scenario for scenario in listed if not scenario.control]
     limit = asyncio.Semaphore(jobs)
 
     # Two scenes at one port would be in each other's way.
@@ -118,9 +128,15 @@ async def run_scenarios(
 
     shown = await asyncio.gather(*(one(scenario, frozenset()) for scenario in first))
     broken = frozenset(result.scenario.tier for result in shown if result.outcome is not Outcome.PASS)
-    results = [*shown, *await asyncio.gather(*(one(scenario, broken) for scenario in rest))]
-    place = {scenario.id: index for index, scenario in enumerate([*first, *rest])}
-    return sorted(results, key=lambda result: place[result.scenario.id])
+    return [*shown, *await asyncio.gather(*(one(scenario, broken) for scenario in rest))]
+
+
+def planned(scenarios: Iterable[Scenario], controls: Mapping[ObservationTier, Scenario]) -> list[Scenario]:
+    """What is run for these scenarios: first the controls of their tiers, then they themselves."""
+    listed = list(scenarios)
+    tiers = {scenario.tier for scenario in listed}
+    first = [control for tier, control in controls.items() if tier in tiers]
+    return [*first, *(scenario for scenario in listed if not scenario.control)]
 
 
 async def run_scenario(core: Core, scenario: Scenario, *, deadline: float = DEADLINE) -> ScenarioResult:
@@ -137,6 +153,8 @@ async def run_scenario(core: Core, scenario: Scenario, *, deadline: float = DEAD
             if stage.journal.faults:
                 raise RuntimeError("; ".join(stage.journal.faults))
             return _judged(scenario, stage, spoken, time.monotonic() - start)
+    except CommandError:
+        raise
     except NotHereError as error:
         return ScenarioResult(scenario=scenario, outcome=Outcome.NOT_APPLICABLE, reason=str(error))
     except Exception as error:  # noqa: BLE001  our own fault is an outcome, and no verdict about the Core
@@ -148,12 +166,14 @@ async def _spoken(core: Core, stage: Stage) -> Spoken:
     """What the Core says; one in this process that raises has crashed, as a process would."""
     try:
         return await core(stage.request, stage.environment)
+    except CommandError:
+        raise
     except Exception as error:  # noqa: BLE001  the Core's fault, not ours
         return Spoken(output=b"", messages=f"{type(error).__name__}: {error}")
 
 
 def _judged(scenario: Scenario, stage: Stage, spoken: Spoken, seconds: float) -> ScenarioResult:
-    findings: list[str] = []
+    findings: list[str] = [*conduct_findings(stage)]
     readable = False
     try:
         result = read_result(spoken)
@@ -161,7 +181,6 @@ def _judged(scenario: Scenario, stage: Stage, spoken: Spoken, seconds: float) ->
         findings += scenario.expects.findings(result)
     except UnreadableResultError as error:
         findings.append(str(error))
-    findings += conduct_findings(stage)
     bad = Outcome.FAIL if scenario.level is Level.MUST else Outcome.WARN
     return ScenarioResult(
         scenario=scenario,

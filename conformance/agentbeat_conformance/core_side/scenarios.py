@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentbeat_conformance.core_side.results import CoreResult
     from agentbeat_conformance.core_side.stages import Stage
 
-__all__ = ["Expectation", "Place", "Reads", "Scenario", "catalogue_digest"]
+__all__ = ["CORE_SUITE_VERSION", "Expectation", "Place", "Reads", "Scenario", "catalogue_digest"]
 
 #: How often the evidence may be read: never, or as often as the Core likes.
 Reads = Literal["never", "any"]
