@@ -27,7 +27,7 @@ from support import reports
 def test_results_are_read_by_rule_and_part_whatever_the_order_of_the_checks():
     ids = ["RCP-2", "INV-10.b", "INV-10.a", "EVD-1.a", "INV-2.b", "HLT-1", "CTL-1", "INV-2.a", "INV-2"]
     rules = reports.report(*(reports.passed(id) for id in ids)).rules()
-    assert list(rules) == ["INV-2", "INV-10", "HLT-1", "EVD-1", "CTL-1", "RCP-2"]
+    assert list(rules) == ["HLT-1", "INV-2", "INV-10", "EVD-1", "CTL-1", "RCP-2"]
     assert [result.requirement.id for result in rules["INV-2"]] == ["INV-2", "INV-2.a", "INV-2.b"]
 
 
@@ -127,17 +127,31 @@ def test_nothing_of_a_text_reaches_a_terminal_as_anything_but_text():
     ("body", "text"),
     [
         (b"", ""),
-        (b"abcd", "abcd"),
-        (b"abcde", "abcd… (5 bytes in all)"),
-        ("退款退款".encode(), "退款退款"),
-        ("退款退款退".encode(), "退款退款… (15 bytes in all)"),
-        (b"x" * 2_000_000, "xxxx… (2,000,000 bytes in all)"),
+        (b"abcdef", "abcdef"),
+        (b"abcdefg", "abcd … (7 bytes in all) … fg"),
+        ("退款退款退款".encode(), "退款退款退款"),
+        ("退款退款退款!".encode(), "退款退款 … (19 bytes in all) … 款!"),
         (b"\xff", "\\xff"),
         (b"\x1b[m", "\\x1b[m"),
     ],
 )
-def test_a_body_is_cut_and_says_so(body, text):
-    assert body_text(body, 4) == text
+def test_a_body_is_cut_in_its_middle_and_says_so(body, text):
+    assert body_text(body, 6) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"a": "' + b"x" * 2_000_000 + b'"}', '{"a": "xxxx…(×2,000,000)"} (2,000,009 bytes in all)'),
+        ("😀".encode() * 131_073, "😀😀😀😀…(×131,073) (524,292 bytes in all)"),
+        (b"[" * 5000 + b"]" * 5000, "[[[[…(×5,000)]]]]…(×5,000) (10,000 bytes in all)"),
+        (b'{"a":' * 64 + b"1", '{"a":{"a":{"a":{"a":…(×64)1 (321 bytes in all)'),
+        (b"x" * 63, "x" * 63),
+        (b"\n" * 100, "\n\n\n\n…(×100) (100 bytes in all)"),
+    ],
+)
+def test_what_repeats_itself_is_shown_a_few_times_and_counted(body, text):
+    assert body_text(body, 100) == text
 
 
 def test_a_request_is_shown_as_its_bytes_stand_and_not_as_its_fields_say():

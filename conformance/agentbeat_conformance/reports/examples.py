@@ -20,8 +20,12 @@ from agentbeat_conformance.trials import run_of
 __all__ = ["example_of", "run_on_correct_server"]
 
 
-def run_on_correct_server(made: Requirement) -> Run:
-    """The run of one requirement against a new, correct server of its tier."""
+def run_on_correct_server(made: Requirement, *, on_socket: bool = False) -> Run:
+    """The run of one requirement against a new, correct server of its tier.
+
+    Args:
+        on_socket: whether over a real connection; else in process, where the requirement allows that.
+    """
     correct = Mutant(
         name="correct",
         kind="oddity",
@@ -30,19 +34,19 @@ def run_on_correct_server(made: Requirement) -> Run:
         consequences=frozenset(),
         text="It breaks nothing.",
         secret=SECRET,
-        on_socket=Capability.SOCKET in made.needs,
+        on_socket=on_socket or Capability.SOCKET in made.needs,
         make=BaseController if made.tier == "controller" else BaseTarget,
     )
     return asyncio.run(run_of(correct, {made.id: made}))
 
 
-def example_of(made: Requirement) -> Exchange | None:
+def example_of(made: Requirement, *, on_socket: bool = False) -> Exchange | None:
     """An exchange of the requirement's check with a permitted outcome; None when there is none.
 
     That is the last one; of evidence documents the longest, which has tool calls in it. A check that only
     looks at the shared run of a Controller is shown by that run's end, or by its receipt.
     """
-    run = run_on_correct_server(made)
+    run = run_on_correct_server(made, on_socket=on_socket)
     permitted = [exchange for exchange in run.exchanges if exchange.outcome in made.permits]
     own = {index for result in run.results for index in result.exchanges}
     shown = [exchange for exchange in permitted if exchange.index in own]

@@ -9,6 +9,7 @@ character that does not print is written as an escape, and what is left out is c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -26,6 +27,12 @@ FAILURES: Final = {
     Failure.MALFORMED: "what came is no HTTP/1.x answer",
 }
 
+#: A unit of 1 to 12 bytes again and again, looked for in so many bytes, so many times.
+_REPEATS: Final = re.compile(rb"(.{1,12}?)\1{63,}", re.DOTALL)
+_NEAR: Final = 8192
+_RUNS: Final = 4
+#: How often the unit is then shown.
+_SHOWN: Final = 4
 #: How many bytes of a text are decoded at most for each character that is wanted: UTF-8 needs four.
 _BYTES_EACH: Final = 4
 
@@ -51,13 +58,39 @@ def shortened(text: str, limit: int) -> str:
 
 
 def body_text(body: bytes, limit: int) -> str:
-    """A body as text of about `limit` characters; what is left out is counted in bytes."""
-    part = body[: limit * _BYTES_EACH]
-    text = part.decode("utf-8", "backslashreplace")
-    kept = text[:limit]
-    if len(part) == len(body) and kept == text:
-        return visible(kept, lines=True)
-    return f"{visible(kept, lines=True)}… ({len(body):,} bytes in all)"
+    """A body as text of about `limit` characters, and how many bytes it has when that is not all of it.
+
+    What repeats itself is shown a few times and counted; of what is still too long the middle is left out.
+    """
+    folded = _folded(body)
+    total = f"({len(body):,} bytes in all)"
+    if len(folded) <= limit * _BYTES_EACH:
+        whole = folded.decode("utf-8", "backslashreplace")
+        if len(whole) <= limit:
+            shown = visible(whole, lines=True)
+            return shown if folded == body else f"{shown} {total}"
+    begin, end = limit * 2 // 3, limit // 3
+    first = folded[: begin * _BYTES_EACH].decode("utf-8", "backslashreplace")[:begin]
+    # The rest may begin inside a character.
+    rest = folded[-end * _BYTES_EACH :].lstrip(bytes(range(0x80, 0xC0)))
+    last = rest.decode("utf-8", "backslashreplace")[-end:]
+    return f"{visible(first, lines=True)} … {total} … {visible(last, lines=True)}"
+
+
+def _folded(body: bytes) -> bytes:
+    """`body` with what repeats itself near its begin written as a few times and a count."""
+    parts: list[bytes] = []
+    for _ in range(_RUNS):
+        found = _REPEATS.search(body, 0, _NEAR)
+        if found is None:
+            break
+        unit = found[1]
+        run = re.compile(b"(?:" + re.escape(unit) + b")+").match(body, found.start())
+        end = run.end() if run else found.end()
+        times = (end - found.start()) // len(unit)
+        parts += [body[: found.start()], unit * _SHOWN, f"…(×{times:,})".encode()]
+        body = body[end:]
+    return b"".join([*parts, body])
 
 
 def head_text(first: str, fields: Fields, limit: int) -> str:

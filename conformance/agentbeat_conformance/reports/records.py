@@ -26,7 +26,7 @@ from agentbeat_conformance.wires.concealment import marker
 
 __all__ = ["Report", "in_reading_order", "shell_variables"]
 
-_FAMILIES: Final = ("INV", "HLT", "EVD", "CTL", "RCP")
+_FAMILIES: Final = ("HLT", "INV", "EVD", "CTL", "RCP")
 
 
 def shell_variables(names: Mapping[str, str]) -> Variables:

@@ -39,7 +39,7 @@ WIDEST: Final = 120
 _FINDINGS: Final = 6
 _EXCHANGES: Final = 1
 #: How much of a body is shown, in characters.
-_BODY: Final = 240
+_BODY: Final = 360
 #: The header fields of an answer that a reader is likely to need.
 _FIELDS: Final = frozenset(
     {"content-type", "www-authenticate", "retry-after", "allow", "location", "connection"}
