@@ -30,9 +30,11 @@ HOST = "target.example"
 
 @pytest.mark.parametrize("name", TARGETS)
 async def test_an_oddity_is_found_conformant(name):
-    run = await judge_mutant(TARGETS[name])
+    # What is odd about a document only the rules of evidence can tell; the self-test tries all on all.
+    of_documents = TARGETS[name].make.__module__.endswith(("_documents", "_events"))
+    run = await judge_mutant(TARGETS[name], only={"EVD"} if of_documents else ())
     assert shown(run, Outcome.FAIL, Outcome.COULD_NOT_RUN, Outcome.ERROR) == {}
-    assert run.verdict is Verdict.CONFORMANT
+    assert run.verdict is (Verdict.INCOMPLETE if of_documents else Verdict.CONFORMANT)
     warned = shown(run, Outcome.WARN)
     patterns = NOT_MET.get(name, ())
     assert [id for id in warned if not any(fnmatchcase(id, pattern) for pattern in patterns)] == []
