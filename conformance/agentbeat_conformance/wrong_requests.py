@@ -98,9 +98,10 @@ async def refused(
 
 
 async def claims_nothing(target: TargetProbe, wrongs: Iterable[Wrong]) -> list[Finding]:
-    """The findings against a Target for which a run_id is used up by requests that it refuses.
+    """The findings against a Target that runs what it refuses, or for which a run_id is used up by it.
 
     It takes one invocation of a conformant Target: all requests have one run_id, which is then used well.
+    Before that, a Target with evidence has none of it.
 
     Raises:
         CouldNotRun: the control is not accepted, or one of the requests is.
@@ -113,8 +114,13 @@ async def claims_nothing(target: TargetProbe, wrongs: Iterable[Wrong]) -> list[F
             raise CouldNotRun(
                 f"{wrong.what}: got {exchange.outcome}, and only what is refused claims nothing"
             )
+    findings = []
+    evidence = await target.evidence(ids.run_id)
+    if evidence.answer and is_accepted(evidence) and ids.run_id.encode() in evidence.answer.body:
+        findings.append(Finding("got evidence of a run that was refused, expected none", evidence.index))
     exchange = await target.invoke(ids=ids)
-    return list(permitted(exchange, {"200"}, "a run_id that only refused requests have named"))
+    findings += permitted(exchange, {"200"}, "a run_id that only refused requests have named")
+    return findings
 
 
 def is_accepted(exchange: Exchange) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import queue
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +23,8 @@ from agentbeat_conformance.runs import Run
 from agentbeat_conformance.sessions import Wire
 from agentbeat_conformance.transcript_records import Subject
 from agentbeat_conformance.wires import AsgiWire, SocketWire, marker
+from agentbeat_sdk.server import TargetServer
+from agentbeat_sdk.server import listening as listening_socket
 from support.targets import SECRET as SDK_SECRET
 from support.targets import echo, make_target
 
@@ -136,6 +140,25 @@ async def test_the_sdks_target_is_conformant_and_every_check_passes(tier: str) -
     target = make_target(echo, tier=tier)
     async with AsgiWire(target.app) as wire:
         run = await l1_run(wire, secret=SDK_SECRET)
+    assert all("not_applicable" in end for end in ends(run).values()), ends(run)
+    assert run.verdict is Verdict.CONFORMANT
+
+
+async def test_the_sdks_target_is_conformant_on_a_port_of_its_own_and_every_check_passes() -> None:
+    target = make_target(echo, tier="L1")
+    started: queue.Queue[str] = queue.Queue()
+    with listening_socket("127.0.0.1", 0) as listener:
+        target.app.open()
+        server = TargetServer(target.app, started.put)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            url = await asyncio.to_thread(started.get, timeout=10)
+            run = await l1_run(SocketWire(url), secret=SDK_SECRET, host=url.removeprefix("http://"))
+        finally:
+            server.stop()
+            await asyncio.to_thread(thread.join, 10)
+            target.app.close()
     assert all("not_applicable" in end for end in ends(run).values()), ends(run)
     assert run.verdict is Verdict.CONFORMANT
 

@@ -134,7 +134,7 @@ async def secret_before_body(target: TargetProbe) -> Findings:
     text="A request that is refused for its secret runs nothing: its run_id may be used afterwards.",
     needs={Capability.AUTH},
     permits={"200"},
-    kills={"claims-before-secret"},
+    kills={"claims-before-secret", "runs-before-secret"},
     invocations=1,
 )
 async def refused_secret_claims_nothing(target: TargetProbe) -> Findings:

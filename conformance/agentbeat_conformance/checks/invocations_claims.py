@@ -71,9 +71,9 @@ async def same_run_otherwise(target: TargetProbe) -> Findings:
     level=Level.MUST,
     tier="target-L1",
     section=SECTION,
-    text="A request that is refused for its body claims nothing: its run_id may be used afterwards.",
+    text="A request that is refused for its body runs nothing: its run_id may be used afterwards.",
     permits={"200"},
-    kills={"claims-before-reading", "claims-before-metadata"},
+    kills={"claims-before-reading", "claims-before-metadata", "runs-before-metadata"},
     invocations=1,
 )
 async def refused_body_claims_nothing(target: TargetProbe) -> Findings:

@@ -12,14 +12,14 @@ from agentbeat_conformance.sessions import Ids
 from agentbeat_conformance.target_probes import PLAIN_TASK, TargetProbe
 from agentbeat_conformance.wrong_requests import Wrong
 
-__all__: list[str] = []
+__all__ = ["TRACES"]
 
 SECTION: Final = "Invocation request"
 #: The longest excerpt of a member name, in characters.
 EXCERPT: Final = 64
 _REFUSED: Final = frozenset({"400", "401", "409", "415"})
 #: Frames as the languages print them, not mere mentions of files.
-_TRACES: Final = re.compile(
+TRACES: Final = re.compile(
     r"Traceback \(most recent call last\)"  # Python
     r'|\bFile "[^"\n]*", line \d+'
     r"|^\s*at \S.*[(:]\S*:\d+\)?$"  # JavaScript, Java
@@ -44,7 +44,7 @@ _TRACES: Final = re.compile(
 )
 async def no_stack_trace(target: TargetProbe) -> Findings:
     def rule(refusal: Refusal) -> Iterator[Finding]:
-        if _TRACES.search(refusal.said()):
+        if TRACES.search(refusal.said()):
             yield refusal.finding("got a stack trace, expected none")
 
     return among(await refusals(target), rule)

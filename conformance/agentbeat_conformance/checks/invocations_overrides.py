@@ -11,7 +11,7 @@ from agentbeat_conformance.target_probes import TargetProbe
 from agentbeat_conformance.wrong_requests import Wrong, refused
 from agentbeat_protocol import cut
 
-__all__ = ["DISGUISES", "SPELLINGS", "WORDS"]
+__all__ = ["DISGUISES", "SPELLINGS", "WORDS", "harmless"]
 
 SECTION: Final = "Invocation request"
 
@@ -166,11 +166,12 @@ def _named(names: Iterable[str]) -> list[Wrong]:
 )
 async def no_settings(target: TargetProbe) -> Findings:
     await target.control()
-    exchange = await Wrong("", changes={"metadata": dict(_harmless())}).sent(target, runs=1)
+    exchange = await Wrong("", changes={"metadata": dict(harmless())}).sent(target, runs=1)
     return list(permitted(exchange, {"200"}, "traceparent, tracestate, a note, tags, 8 levels of objects"))
 
 
-def _harmless() -> Iterator[tuple[str, Any]]:
+def harmless() -> Iterator[tuple[str, Any]]:
+    """Metadata that configures nothing: names and values."""
     yield "traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     yield "tracestate", "v=1"
     yield "note", "model=gpt api_key=none"

@@ -73,11 +73,11 @@ def _with_metadata(written: bytes) -> Any:
     tier="target-L1",
     section=SECTION,
     text="A body of 100,000 opening brackets is refused like any other that is no JSON.",
-    permits={"400"},
+    permits={"400", "413"},
     kills={"chokes-on-depth"},
 )
 async def endless_nesting(target: TargetProbe) -> Findings:
-    return await refused(target, [Wrong("100,000 opening brackets", body=b"[" * 100_000)], {"400"})
+    return await refused(target, [Wrong("100,000 opening brackets", body=b"[" * 100_000)], {"400", "413"})
 
 
 @requirement(

@@ -189,6 +189,21 @@ class ClaimsBeforeSecret(BaseTarget):
 
 
 @target_mutant(
+    "runs-before-secret",
+    breaks={"INV-2.f"},
+    text="It runs its Agent for everybody, and asks for the secret before it tells them what came of it.",
+)
+class RunsBeforeSecret(BaseTarget):
+    def authorise(self, asked: Asked) -> None:
+        try:
+            super().authorise(asked)
+        except Refused:
+            run_id = asked.value(RUN_ID_HEADER) or ""
+            self.documents[run_id] = self.encode({"run_id": run_id, "events": []})
+            raise
+
+
+@target_mutant(
     "first-authorization-counts", breaks={"INV-2.g"}, text="Of several Authorization fields the first counts."
 )
 class FirstAuthorizationCounts(_Judging):

@@ -134,6 +134,20 @@ class ClaimsBeforeMetadata(_ClaimingEarly):
 
 
 @target_mutant(
+    "runs-before-metadata",
+    breaks={"INV-4.c"},
+    text="It runs its Agent, and refuses the metadata when that is done.",
+)
+class RunsBeforeMetadata(BaseTarget):
+    def validate(self, value: object) -> Invocation:
+        invocation = super().validate(value)
+        recording = Recording(invocation)
+        recording.message("assistant", "I am ready.")
+        self.keep(recording)
+        return invocation
+
+
+@target_mutant(
     "remembers-ten-runs",
     breaks={"INV-4.d"},
     consequences={"INV-4.e"},
