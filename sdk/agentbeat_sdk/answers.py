@@ -43,6 +43,9 @@ _COMMON: Final[Headers] = (
 )
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def compact_json(value: Any) -> bytes:
     """`value` as JSON without white space in UTF-8, members in their order.
 
@@ -50,7 +53,7 @@ def compact_json(value: Any) -> bytes:
         ValueError: a number that JSON has not, a lone surrogate, a cycle.
         TypeError: a type that JSON has not.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _ENCODER.encode(value).encode()
 
 
 @dataclass(frozen=True, slots=True)

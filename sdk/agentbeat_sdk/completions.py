@@ -47,6 +47,8 @@ def checked_completion(value: object) -> Completion:
         raise ValueError("the Agent's final_response: expected no lone surrogate") from None
     if size > MAX_RESPONSE_BYTES:
         raise ValueError(f"the Agent's answer: got about {size} bytes, expected at most {MAX_RESPONSE_BYTES}")
+    if usage is None and metadata is None:
+        return completion
     return Completion(text, usage, metadata)
 
 
@@ -73,21 +75,21 @@ def response_body(invocation: Invocation, completion: Completion, document: byte
         completion: the Agent's answer, checked.
         document: the finished evidence of an L2 Target; its digest goes into the response's metadata.
     """
-    answer: dict[str, Any] = {
-        "schema_version": invocation.schema_version,
-        "run_id": invocation.run_id,
-        "case_id": invocation.case_id,
-        "status": "completed",
-        "final_response": completion.final_response,
-        "task_id": task_id(invocation.run_id, invocation.case_id),
-    }
+    run_id, case_id = invocation.run_id, invocation.case_id
+    # No id has a character that JSON escapes.
+    members = [
+        b'{"schema_version":"target-invocation-v1","run_id":"%b","case_id":"%b","status":"completed"'
+        % (run_id.encode(), case_id.encode()),
+        b'"final_response":%b' % compact_json(completion.final_response),
+        b'"task_id":"%b"' % task_id(run_id, case_id).encode(),
+    ]
     # Only a document that this Target serves may be vouched for.
     metadata = {key: value for key, value in (completion.metadata or {}).items() if key != EVIDENCE_DIGEST}
     if document is not None:
-        answer["evidence_ref"] = EVIDENCE_PATH + invocation.run_id
+        members.append(b'"evidence_ref":"%b%b"' % (EVIDENCE_PATH.encode(), run_id.encode()))
         metadata[EVIDENCE_DIGEST] = digest_bytes(document)
     if metadata or completion.metadata is not None:
-        answer["metadata"] = metadata
+        members.append(b'"metadata":%b' % compact_json(metadata))
     if completion.usage is not None:
-        answer["usage"] = completion.usage
-    return compact_json(answer)
+        members.append(b'"usage":%b' % compact_json(completion.usage))
+    return b",".join(members) + b"}"

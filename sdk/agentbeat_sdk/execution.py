@@ -18,7 +18,7 @@ from typing import Any
 
 from agentbeat_sdk.completions import checked_completion
 from agentbeat_sdk.limits import Limits
-from agentbeat_sdk.runs import Completion, Run, activate
+from agentbeat_sdk.runs import Completion, Run, enter
 
 __all__ = ["AgentCall", "Failure", "Handler"]
 
@@ -57,36 +57,38 @@ class AgentCall:
         self._on_end = on_end
         self._in_thread = False
         self._given_up = False
+        self._stopped = False
+        self._ended = False
         loop = asyncio.get_running_loop()
-        self._stopped: asyncio.Future[None] = loop.create_future()
+        #: Done when its waiter has something to look at: the end of the call, its stop or its deadline.
+        self._news: asyncio.Future[None] = loop.create_future()
         self._task = loop.create_task(self._call(handler))
-        self._task.add_done_callback(self._ended)
+        self._task.add_done_callback(self._look)
 
     def stop(self) -> None:
         """Give the call up now: the Target stops."""
-        if not self._stopped.done():
-            self._stopped.set_result(None)
+        self._stopped = True
+        self._wake()
 
     async def outcome(self, limits: Limits) -> Completion | Failure:
         """What came of the call. Given up after `run_timeout`, at `stop`, or when its waiter is cancelled.
 
         A call that is given up is cancelled and gets `cancel_timeout` to wind up.
         """
+        deadline = self._news.get_loop().call_later(limits.run_timeout, self._wake)
         try:
-            await asyncio.wait(
-                {self._task, self._stopped},
-                timeout=limits.run_timeout,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            await self._news
         except asyncio.CancelledError:
             # The event loop ends. What was recorded is still to be kept, so the waiter goes on.
             if (waiter := asyncio.current_task()) is not None:
                 waiter.uncancel()
             self.stop()
+        finally:
+            deadline.cancel()
         if self._task.done():
             return self._result()
         await self._give_up(limits)
-        if self._stopped.done():
+        if self._stopped:
             return _stopped()
         message = f"the Agent took longer than {limits.run_timeout:g} seconds"
         return Failure("target_timeout", message, message)
@@ -99,7 +101,7 @@ class AgentCall:
 
     def _result(self) -> Completion | Failure:
         if self._task.cancelled():
-            if self._stopped.done():
+            if self._stopped:
                 return _stopped()  # the event loop cancels all its tasks at once, in any order
             return _failed("the Agent's task was cancelled from inside")
         if (error := self._task.exception()) is not None:
@@ -112,28 +114,41 @@ class AgentCall:
             return _failed(str(error))
 
     async def _call(self, handler: Handler) -> Any:
-        with activate(self._run):
-            try:
-                if _is_async(handler):
-                    result = handler(self._run)
-                else:
-                    self._in_thread = True
-                    result = await _in_thread(handler, self._run)
-                    self._in_thread = False
-                if not inspect.isawaitable(result):
-                    return result
-                if self._given_up and inspect.iscoroutine(result):
-                    result.close()
-                    return None
-                return await result
-            except (SystemExit, _ThreadExitError) as error:
-                # asyncio would let SystemExit end the whole server.
-                raise RuntimeError("the Agent tried to end the process") from error
+        enter(self._run)
+        try:
+            if _is_async(handler):
+                result = handler(self._run)
+            else:
+                self._in_thread = True
+                result = await _in_thread(handler, self._run)
+                self._in_thread = False
+            if not inspect.isawaitable(result):
+                return result
+            if self._given_up and inspect.iscoroutine(result):
+                result.close()
+                return None
+            return await result
+        except (SystemExit, _ThreadExitError) as error:
+            # asyncio would let SystemExit end the whole server.
+            raise RuntimeError("the Agent tried to end the process") from error
+        finally:
+            # Whoever waits comes after this step of the task, which is its last one.
+            self._end()
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _wake(self) -> None:
+        if not self._news.done():
+            self._news.set_result(None)
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._on_end()
+            self._wake()
+
+    def _look(self, task: asyncio.Task[Any]) -> None:
+        self._end()  # also of a task that was cancelled before its first step
         if not task.cancelled():
             task.exception()  # one that nobody asks for any more is no warning
-        self._on_end()
 
 
 def _stopped() -> Failure:

@@ -24,7 +24,7 @@ from agentbeat_protocol import RUN_ID_HEADER
 if TYPE_CHECKING:
     from agentbeat_sdk.recorder import EvidenceRecorder
 
-__all__ = ["Completion", "Run", "activate", "current_run"]
+__all__ = ["Completion", "Run", "activate", "current_run", "enter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ _current: ContextVar[Run | None] = ContextVar("agentbeat_current_run", default=N
 def current_run() -> Run | None:
     """The run that this code works for, or None outside of a run."""
     return _current.get()
+
+
+def enter(run: Run) -> None:
+    """Make `run` the current run for the rest of this context: of a task or a thread of its own."""
+    _current.set(run)
 
 
 @contextmanager
