@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from agentbeat_conformance.commands.options import UsageError, add_expected, add_outputs
+from agentbeat_conformance.commands.options import UsageError, add_expected, add_outputs, environment_name
 
 __all__ = ["configure", "run"]
 
@@ -13,6 +13,12 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("transcript_file", metavar="TRANSCRIPT", type=Path, help="a file of --transcript")
+    parser.add_argument(
+        "--token-env",
+        metavar="NAME",
+        type=environment_name,
+        help="the variable that the commands to repeat an exchange name",
+    )
     add_expected(parser)
     add_outputs(parser, transcript=False)
 
@@ -34,4 +40,5 @@ def run(args: argparse.Namespace) -> int:
     header = transcript.header
     say(f"endpoint   {header.subject.url}, on {header.started_at}")
     say(f"catalogue  {header.catalogue}, {header.catalogue_digest}")
-    return report(judged, args, expected=expected, variables={})
+    variables = {"secret": args.token_env} if args.token_env else {}
+    return report(judged, args, expected=expected, variables=variables)

@@ -9,7 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["UsageError", "add_endpoint", "add_outputs", "add_selection", "names", "secret_of"]
+__all__ = [
+    "UsageError",
+    "add_endpoint",
+    "add_expected",
+    "add_outputs",
+    "add_selection",
+    "environment_name",
+    "names",
+    "secret_of",
+]
 
 _ENVIRONMENT_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -22,7 +31,7 @@ def add_endpoint(parser: argparse.ArgumentParser, what: str) -> None:
     """The endpoint and how to reach it."""
     add = parser.add_argument
     add("url", metavar="URL", help=f"the {what}'s base URL")
-    add("--token-env", metavar="NAME", type=_environment_name, help="variable that holds its bearer secret")
+    add("--token-env", metavar="NAME", type=environment_name, help="variable that holds its bearer secret")
     add(
         "--timeout",
         metavar="SECONDS",
@@ -100,7 +109,8 @@ def secret_of(variable: str | None) -> str | None:
     return secret
 
 
-def _environment_name(text: str) -> str:
+def environment_name(text: str) -> str:
+    """The name of an environment variable, for an option's type."""
     # Not repeated: it may be the secret itself.
     if not _ENVIRONMENT_NAME.fullmatch(text):
         raise argparse.ArgumentTypeError("expected the name of an environment variable, not a secret")

@@ -8,6 +8,7 @@ import contextlib
 import signal
 import ssl
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -136,6 +137,10 @@ async def _run(plan: Plan, trial: Trial, args: argparse.Namespace) -> Run:
 @contextlib.contextmanager
 def _ended_by_interrupt(interruption: Interruption) -> Iterator[None]:
     """Ctrl-C ends the checks and leads to a report of what was shown; a second one ends everything."""
+    if threading.current_thread() is not threading.main_thread():
+        # Signals go to the main thread, which somebody else has then.
+        yield
+        return
     loop = asyncio.get_running_loop()
 
     def interrupted() -> None:
