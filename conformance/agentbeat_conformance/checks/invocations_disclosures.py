@@ -17,7 +17,7 @@ __all__ = ["TRACES"]
 SECTION: Final = "Invocation request"
 #: The longest excerpt of a member name, in characters.
 EXCERPT: Final = 64
-_REFUSED: Final = frozenset({"400", "401", "409", "415"})
+_REFUSED: Final = frozenset({"400", "409", "415"})
 #: Frames as the languages print them, not mere mentions of files.
 TRACES: Final = re.compile(
     r"Traceback \(most recent call last\)"  # Python
