@@ -91,11 +91,14 @@ class Finding:
 
     Attributes:
         message: what was got and what was expected, without the endpoint's secrets or unbounded text.
-        exchange: which of the check's exchanges shows it, counted from 0; None for none in particular.
+        exchange: the place in the session's transcript of the exchange that shows it; None for none in
+            particular.
+        before: the places of the exchanges that lead there, in order, where it takes a sequence to see it.
     """
 
     message: str
     exchange: int | None = None
+    before: tuple[int, ...] = ()
 
 
 Findings = Iterable[Finding]

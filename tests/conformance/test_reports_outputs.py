@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import date
+from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -163,7 +165,7 @@ def test_a_finding_that_points_at_no_exchange_says_so():
     report = reports.report(reports.failed("INV-1", reports.Finding("a", -1)), exchanges=reports.EXCHANGES)
     members = json.loads(to_json(report))
     Draft202012Validator(json.loads(schema_text())).validate(members)
-    assert members["results"][0]["findings"] == [{"message": "a", "exchange": None}]
+    assert members["results"][0]["findings"] == [{"message": "a", "exchange": None, "before": []}]
 
 
 # --- JUnit
@@ -321,6 +323,29 @@ def test_the_json_and_the_page_say_what_is_put_up_with():
     text = "".join(page(put_up_with()).text)
     assert "until 2031-01-31: ticket 4711" in text
     assert "INV-9: it holds, remove the entry" in text
+
+
+# --- Sequences
+
+
+def a_sequence():
+    finding = reports.Finding("release: got 200, expected 409", 3, before=(1, 0, 99))
+    return reports.report(reports.failed("CTL-1.z", finding), exchanges=reports.EXCHANGES)
+
+
+@pytest.mark.parametrize("render", [table, to_junit, to_html], ids=["table", "junit", "html"])
+def test_a_sequence_is_shown_as_the_commands_that_lead_to_its_end_in_order(render):
+    text = unescape(render(a_sequence()))
+    _, found, sequence = text.partition("he requests that lead there, in order")
+    assert found
+    numbers = re.findall(r"--data-raw '{\"run_id\": \"run-conf-(\d)\"}'", sequence)
+    assert numbers[:2] == ["1", "0"]
+
+
+def test_the_json_names_the_exchanges_of_a_sequence():
+    members = json.loads(to_json(a_sequence()))
+    (finding,) = members["results"][0]["findings"]
+    assert (finding["before"], finding["exchange"]) == ([1, 0], 3)
 
 
 # --- Badge

@@ -9,7 +9,12 @@ from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.outcomes import Result
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 
-__all__ = ["details", "shown_by"]
+__all__ = ["SEQUENCE", "details", "leading_to", "shown_by"]
+
+#: What stands above the commands of a sequence.
+SEQUENCE: Final = (
+    "the requests that lead there, in order (ids of later ones stand in answers to earlier ones):"
+)
 
 #: How much of a body is shown, in characters.
 _BODY: Final = 500
@@ -20,6 +25,12 @@ def shown_by(result: Result, exchanges: Sequence[Exchange]) -> tuple[Exchange, .
     """The exchanges that the result's findings point at, each once; without findings all of the check's."""
     named = [finding.exchange for finding in result.findings if finding.exchange is not None]
     indexes = dict.fromkeys(named if result.findings else result.exchanges)
+    return tuple(exchanges[index] for index in indexes if 0 <= index < len(exchanges))
+
+
+def leading_to(result: Result, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    """The exchanges that lead to the result's first finding, in order; none where one exchange shows it."""
+    indexes = next((finding.before for finding in result.findings if finding.before), ())
     return tuple(exchanges[index] for index in indexes if 0 <= index < len(exchanges))
 
 
@@ -37,4 +48,7 @@ def details(
         lines += ["", request_text(exchange.request, limit=_BODY), "", answer_text(exchange, limit=_BODY)]
         command = repeat(exchange)
         lines += [] if command is None else ["", command]
+    sequence = [repeat(exchange) for exchange in leading_to(result, exchanges)]
+    if any(sequence):
+        lines += ["", SEQUENCE, *(command or "(too long for a command line)" for command in sequence)]
     return "\n".join(lines)

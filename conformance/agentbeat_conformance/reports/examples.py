@@ -43,18 +43,20 @@ def run_on_correct_server(made: Requirement, *, on_socket: bool = False) -> Run:
 def example_of(made: Requirement, *, on_socket: bool = False) -> Exchange | None:
     """An exchange of the requirement's check with a permitted outcome; None when there is none.
 
-    That is the last one; of evidence documents the longest, which has tool calls in it. A check that only
-    looks at the shared run of a Controller is shown by that run's end, or by its receipt.
+    That is the last one; of evidence documents the first with tool calls in it. A check that only looks at
+    the shared run of a Controller is shown by that run's end, or by its receipt.
     """
     run = run_on_correct_server(made, on_socket=on_socket)
     permitted = [exchange for exchange in run.exchanges if exchange.outcome in made.permits]
     own = {index for result in run.results for index in result.exchanges}
     shown = [exchange for exchange in permitted if exchange.index in own]
     if made.tier == "target-L2":
-        return max(
-            shown, key=lambda exchange: len(exchange.answer.body if exchange.answer else b""), default=None
-        )
+        return next((exchange for exchange in shown if _has_calls(exchange)), shown[-1] if shown else None)
     if not shown and Capability.WRITE not in made.needs:
         receipts = [exchange for exchange in permitted if exchange.request.target.endswith("/verify")]
         shown = receipts if made.rule.startswith("RCP-") else permitted
     return shown[-1] if shown else None
+
+
+def _has_calls(exchange: Exchange) -> bool:
+    return exchange.answer is not None and b'"tool.call"' in exchange.answer.body

@@ -13,6 +13,7 @@ from typing import Final
 
 from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.outcomes import Outcome, Result
+from agentbeat_conformance.reports.details import SEQUENCE
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 from agentbeat_conformance.reports.markup import Markup, element
 from agentbeat_conformance.reports.records import Report
@@ -138,6 +139,9 @@ def _requirement(report: Report, result: Result) -> Markup:
     if result.findings:
         found = [element("li", *_prose(finding.message)) for finding in result.findings]
         parts += [element("h3", "Findings"), element("ul", *found)]
+    sequence = [report.repeat(exchange) or "…" for exchange in report.leading_to(result)]
+    if sequence:
+        parts += [element("h3", SEQUENCE.capitalize()), _text("\n".join(sequence), "commands")]
     named = {finding.exchange for finding in result.findings}
     cited = dict.fromkeys([*(e.index for e in report.shown_by(result)), *result.exchanges])
     exchanges = report.at(cited)

@@ -77,6 +77,7 @@ class FindingPart(_Part):
 
     message: str
     exchange: Index | None = Field(description="The exchange that shows it; null for none in particular.")
+    before: tuple[Index, ...] = Field(description="The exchanges that lead there, where it takes a sequence.")
 
 
 class ResultPart(_Part):
@@ -234,6 +235,7 @@ def _result(report: Report, result: Result) -> ResultPart:
             FindingPart(
                 message=_safe(finding.message),
                 exchange=finding.exchange if finding.exchange in there else None,
+                before=tuple(index for index in finding.before if index in there),
             )
             for finding in result.findings
         ),

@@ -18,7 +18,7 @@ from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.expected_failures import Assessment, ExpectedFailure
 from agentbeat_conformance.outcomes import ExitCode, Outcome, Result, Verdict
 from agentbeat_conformance.reports.curls import repeat_command
-from agentbeat_conformance.reports.details import shown_by
+from agentbeat_conformance.reports.details import leading_to, shown_by
 from agentbeat_conformance.reports.shells import Variables
 from agentbeat_conformance.requirements import Level, Requirement, Tier
 from agentbeat_conformance.runs import Run
@@ -144,6 +144,10 @@ class Report:
     def shown_by(self, result: Result) -> tuple[Exchange, ...]:
         """The exchanges that show the result; see `details.shown_by`."""
         return shown_by(result, self.exchanges)
+
+    def leading_to(self, result: Result) -> tuple[Exchange, ...]:
+        """The exchanges that lead to the result; see `details.leading_to`."""
+        return leading_to(result, self.exchanges)
 
     def at(self, indexes: Iterable[int]) -> tuple[Exchange, ...]:
         """The exchanges at these places of the transcript, each once; no place beyond its end."""

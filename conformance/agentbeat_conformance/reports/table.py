@@ -19,6 +19,7 @@ from rich.text import Text
 from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.expected_failures import ExpectedFailure
 from agentbeat_conformance.outcomes import Outcome, Result, Verdict
+from agentbeat_conformance.reports.details import SEQUENCE
 from agentbeat_conformance.reports.excerpts import answer_text, request_text, visible
 from agentbeat_conformance.reports.records import Report, in_reading_order
 from agentbeat_conformance.reports.wording import (
@@ -40,6 +41,7 @@ _FINDINGS: Final = 6
 _EXCHANGES: Final = 1
 #: How much of a body is shown, in characters.
 _BODY: Final = 360
+_TOO_LONG: Final = "too long for a command line; --transcript FILE keeps its bytes"
 #: The header fields of an answer that a reader is likely to need.
 _FIELDS: Final = frozenset(
     {"content-type", "www-authenticate", "retry-after", "allow", "location", "connection"}
@@ -125,6 +127,11 @@ def _print_trouble(report: Report, result: Result, console: Console, width: int)
         if result.outcome is not Outcome.WARN:
             _print_exchange(exchange, console, width)
         _print_command(report.repeat(exchange), console)
+    sequence = report.leading_to(result)
+    if sequence:
+        _print_indented(Text(SEQUENCE), "  ", console, width)
+    for exchange in sequence:
+        console.print(Text(report.repeat(exchange) or _TOO_LONG), soft_wrap=True)
     console.print()
 
 
@@ -152,7 +159,7 @@ def _print_exchange(exchange: Exchange, console: Console, width: int) -> None:
 
 def _print_command(command: str | None, console: Console) -> None:
     if command is None:
-        console.print(Text("  repeat it: too long for a command line; --transcript FILE keeps its bytes"))
+        console.print(Text(f"  repeat it: {_TOO_LONG}"))
     else:
         console.print(Text("  repeat it:"))
         console.print(Text(command), soft_wrap=True)
