@@ -17,9 +17,12 @@ from agentbeat_conformance.mutants.registry import (
     target_mutant,
 )
 from agentbeat_conformance.outcomes import Verdict
+from agentbeat_conformance.requirements import Level
 from agentbeat_conformance.trials import faults_of, try_mutant
+from agentbeat_conformance.untested import UNTESTED
 
 CATALOGUE = load_catalogue()
+L1 = [made for made in CATALOGUE.values() if made.tier == "target-L1"]
 SERVERS = {name: mutant for name, mutant in load().items() if mutant.tier == "target-L1"}
 BROKEN = [name for name, mutant in SERVERS.items() if mutant.kind == "target"]
 DEGENERATE = [name for name, mutant in SERVERS.items() if mutant.kind == "degenerate"]
@@ -115,3 +118,28 @@ def test_an_entry_holds_what_the_self_test_needs() -> None:
         make=mutant.make,
     )
     assert mutant.make() is not mutant.make()
+
+
+# --- The catalogue
+
+
+def test_every_rule_of_the_target_is_in_the_catalogue_or_said_to_be_untested() -> None:
+    rules = {f"INV-{number}" for number in range(1, 12)} | {"HLT-1", "HLT-2"}
+    tried = {made.rule for made in L1}
+    assert tried == rules - {"INV-9"}
+    assert set(UNTESTED) <= rules
+    assert "INV-9" in UNTESTED
+
+
+def test_levels_are_those_of_the_spec() -> None:
+    should = {"INV-6", "INV-8", "INV-9", "INV-11", "HLT-2"}
+    for made in L1:
+        if made.rule in should:
+            assert made.level is Level.SHOULD, made.id
+
+
+def test_what_is_judged_as_a_should_under_a_must_is_little_and_known() -> None:
+    """The specs are silent there, or leave it to HTTP."""
+    soft = {"INV-2.g", "INV-2.h", "INV-7.c", "INV-10.i"}
+    must = {"INV-1", "INV-2", "INV-3", "INV-4", "INV-5", "INV-7", "INV-10", "HLT-1"}
+    assert {made.id for made in L1 if made.rule in must and made.level is Level.SHOULD} == soft

@@ -17,7 +17,7 @@ from agentbeat_conformance.mutants.base_target import SECRET, BaseTarget, Record
 from agentbeat_conformance.mutants.streams import listening
 from agentbeat_conformance.outcomes import Outcome, Verdict
 from agentbeat_conformance.plans import make_plan
-from agentbeat_conformance.requirements import Capability, Level
+from agentbeat_conformance.requirements import Capability
 from agentbeat_conformance.runner import Runner
 from agentbeat_conformance.runs import Run
 from agentbeat_conformance.sessions import Wire
@@ -264,33 +264,6 @@ async def test_no_request_or_finding_holds_the_secret() -> None:
     async with AsgiWire(BaseTarget().app) as wire:
         run = await l1_run(wire)
     assert not any(SECRET.encode()[:-1] in made.request.raw for made in run.exchanges)
-
-
-# --- The catalogue
-
-
-def test_every_rule_of_the_target_is_in_the_catalogue_or_said_to_be_untested() -> None:
-    from agentbeat_conformance.untested import UNTESTED
-
-    rules = {f"INV-{number}" for number in range(1, 12)} | {"HLT-1", "HLT-2"}
-    tried = {made.rule for made in L1}
-    assert tried == rules - {"INV-9"}
-    assert set(UNTESTED) <= rules
-    assert "INV-9" in UNTESTED
-
-
-def test_levels_are_those_of_the_spec() -> None:
-    should = {"INV-6", "INV-8", "INV-9", "INV-11", "HLT-2"}
-    for made in L1:
-        if made.rule in should:
-            assert made.level is Level.SHOULD, made.id
-
-
-def test_what_is_judged_as_a_should_under_a_must_is_little_and_known() -> None:
-    """The specs are silent there, or leave it to HTTP."""
-    soft = {"INV-2.g", "INV-2.h", "INV-7.c", "INV-10.i"}
-    must = {"INV-1", "INV-2", "INV-3", "INV-4", "INV-5", "INV-7", "INV-10", "HLT-1"}
-    assert {made.id for made in L1 if made.rule in must and made.level is Level.SHOULD} == soft
 
 
 # --- A server that keeps the suite waiting

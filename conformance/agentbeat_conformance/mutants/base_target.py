@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from agentbeat_conformance.mutants.base_evidence import TASKS, Recording
 from agentbeat_conformance.mutants.registry import SECRET, ASGIApp, Stream
-from agentbeat_conformance.mutants.replies import JSON_TYPE, Asked, Refused, Reply, json_reply
+from agentbeat_conformance.mutants.replies import JSON_TYPE, Asked, Refused, Reply, compact_json, json_reply
 from agentbeat_conformance.mutants.streams import Connections, Reading
 from agentbeat_protocol import (
     CASE_ID_HEADER,
@@ -204,9 +204,9 @@ class BaseTarget:
         """INV-3: the shape. The metadata's names are looked at by `check_metadata`."""
         metadata = value.get("metadata", {}) if isinstance(value, dict) else {}
         if isinstance(value, dict) and isinstance(metadata, dict):
-            bare = read_invocation(_written({**value, "metadata": {}}), None)
+            bare = read_invocation(compact_json({**value, "metadata": {}}), None)
             return bare.model_copy(update={"metadata": metadata})
-        return read_invocation(_written(value), None)
+        return read_invocation(compact_json(value), None)
 
     def check_metadata(self, metadata: Mapping[str, Any]) -> None:
         """INV-5: no runtime override, at any depth."""
@@ -296,8 +296,3 @@ class BaseTarget:
             "active_runs": self.active,
             "max_concurrent_runs": self.max_runs,
         }
-
-
-def _written(value: object) -> bytes:
-    """JSON no longer than it has to be: the body's length was looked at before."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from agentbeat_conformance.mutants.streams import Reading
 from agentbeat_protocol import status_of
 
-__all__ = ["JSON_TYPE", "Asked", "Refused", "Reply", "json_reply"]
+__all__ = ["JSON_TYPE", "Asked", "Refused", "Reply", "compact_json", "json_reply"]
 
 JSON_TYPE: Final = ("Content-Type", "application/json")
 
@@ -62,3 +62,8 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer, not an error o
 def json_reply(status: int, members: Mapping[str, Any], *fields: tuple[str, str]) -> Reply:
     """A JSON answer."""
     return Reply(status, json.dumps(members).encode(), [JSON_TYPE, *fields])
+
+
+def compact_json(value: object) -> bytes:
+    """JSON no longer than it has to be; lone surrogates stay what they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
