@@ -319,7 +319,7 @@ def test_explain_tells_of_a_rule_with_all_its_parts_and_what_they_catch(
     catalogue = load_catalogue()
     for id, made in catalogue.items():
         assert (made.text in out) == (made.rule == "EVD-7" or id == "INV-2.a")
-    assert "permitted answers  401" in out
+    assert "permitted outcomes  401" in out
     assert "result-without-call" in out
 
 

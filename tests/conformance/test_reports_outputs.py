@@ -8,6 +8,7 @@ import re
 from datetime import date
 from html import unescape
 from html.parser import HTMLParser
+from importlib import resources
 from xml.etree import ElementTree
 
 import pytest
@@ -288,6 +289,25 @@ def test_a_screen_reader_finds_its_way():
         if tag == "pre":
             assert attributes["tabindex"] == "0"
             assert attributes["aria-label"]
+
+
+def luminance(colour):
+    """Relative luminance as WCAG defines it."""
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_every_colour_of_a_text_stands_out_in_light_and_in_dark():
+    style = (resources.files("agentbeat_conformance.reports") / "report.css").read_text()
+    schemes = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", scheme))
+        for name in set(colours) - {"paper", "field", "line"}:
+            for ground in ("paper", "field"):
+                dark, light = sorted((luminance(colours[name]), luminance(colours[ground])))
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground)
 
 
 # --- Expected failures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from agentbeat_conformance.commands.options import UsageError, names
@@ -50,26 +50,14 @@ def run_list(args: argparse.Namespace) -> int:
 def run_explain(args: argparse.Namespace) -> int:
     """Print all there is to say of some requirements."""
     from agentbeat_conformance.mutants import load
+    from agentbeat_conformance.reports.examples import example_of
+    from agentbeat_conformance.reports.explain import explain
 
     _, catalogue = _catalogue(args)
     mutants = {name: mutant.text for name, mutant in load().items()}
-    shown = [made for name in names(args.ids) for made in _named(name, catalogue)]
-    print("\n\n".join("\n".join(_explained(made, mutants)) for made in dict.fromkeys(shown)))
+    shown = dict.fromkeys(made for name in names(args.ids) for made in _named(name, catalogue))
+    print("\n\n".join(explain(made, mutants=mutants, example=example_of(made)) for made in shown))
     return _OK
-
-
-def _explained(made: Requirement, mutants: Mapping[str, str]) -> Iterator[str]:
-    yield f"{made.id}  {made.level}, {made.tier}: {made.section}"
-    yield made.text
-    yield ""
-    yield f"permitted answers  {', '.join(sorted(made.permits))}"
-    if made.needs:
-        yield f"needs              {', '.join(sorted(made.needs))}"
-    yield f"invocations        {made.invocations}, beside the shared ones"
-    if made.until is not None:
-        yield f"in the catalogue   from {made.since} until {made.until}"
-    for position, name in enumerate(sorted(made.kills)):
-        yield f"{'catches' if position == 0 else '':<19}{name}: {mutants.get(name, '')}".rstrip(": ")
 
 
 def _named(name: str, catalogue: Mapping[str, Requirement]) -> list[Requirement]:

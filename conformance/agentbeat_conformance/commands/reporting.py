@@ -88,7 +88,7 @@ def report(
     """
     known = load_catalogue(run.plan.catalogue)
     assessment = assess(run, expected, known=known, today=datetime.now(UTC).date())
-    _write_reports(run, args, variables)
+    _write_reports(run, args, assessment, variables)
     for complaint in assessment.complaints:
         say(f"expected failures: {complaint}")
     for entry in assessment.expected:
@@ -102,7 +102,9 @@ def _say_exit_code(run: Run, assessment: Assessment) -> None:
         say(f"expected failures: the exit code is {assessment.exit_code}, the verdict remains {run.verdict}")
 
 
-def _write_reports(run: Run, args: argparse.Namespace, variables: Mapping[str, str]) -> None:
+def _write_reports(
+    run: Run, args: argparse.Namespace, assessment: Assessment, variables: Mapping[str, str]
+) -> None:
     from agentbeat_conformance.reports.badge import badge
     from agentbeat_conformance.reports.html import to_html
     from agentbeat_conformance.reports.json_report import to_json
@@ -112,7 +114,7 @@ def _write_reports(run: Run, args: argparse.Namespace, variables: Mapping[str, s
     # The transcript first: from it all others can be made again.
     if getattr(args, "transcript", None) is not None:
         _write(args.transcript, b"".join(write_transcript(run.transcript)))
-    made = Report.of(run, variables=shell_variables(variables) if variables else None)
+    made = Report.of(run, assessment=assessment, variables=shell_variables(variables) if variables else None)
     if args.json is not None:
         _write(args.json, to_json(made).encode())
     if args.junit is not None:
