@@ -9,7 +9,7 @@ from agentbeat_conformance.controller_answers import error_code
 from agentbeat_conformance.controller_runs import ControllerRun
 from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.expectations import permitted
-from agentbeat_conformance.requirements import Finding
+from agentbeat_conformance.requirements import CouldNotRun, Finding
 from agentbeat_protocol import cut
 
 __all__ = ["LEASES", "ROUTES", "differs", "goes_on", "refused", "repeated"]
@@ -49,7 +49,14 @@ def repeated(first: Exchange, again: Exchange, what: str) -> Iterator[Finding]:
 
 
 async def goes_on(run: ControllerRun, after_what: str) -> list[Finding]:
-    """A run that was only reset goes on as if nothing had been tried: its state is that of the reset."""
+    """A run that was only reset goes on as if nothing had been tried: its state is that of the reset.
+
+    Raises:
+        CouldNotRun: even an undisturbed run does not start from the state of its reset (RCP-8).
+    """
+    control = await run.probe.control()
+    if control.taken("before").digest != control.started.state_digest:
+        raise CouldNotRun("an undisturbed run does not start from the state of its reset")
     before = await run.send("before")
     found = list(permitted(before, {"200"}, f"snapshot before, after {after_what}"))
     if not found:

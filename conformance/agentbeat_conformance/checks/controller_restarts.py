@@ -21,6 +21,7 @@ __all__: list[str] = []
     kills={"restart-sets-leases-back"},
 )
 async def lease_is_as_it_was(controller: ControllerProbe) -> Findings:
+    await controller.control()
     async with controller.run() as run:
         await run.through("reset", "before")
         await controller.session.restart()

@@ -9,10 +9,10 @@ from agentbeat_conformance.controller_expectations import ROUTES, refused
 from agentbeat_conformance.controller_probes import ControllerProbe
 from agentbeat_conformance.controller_runs import SNAPSHOTS, ControllerRun, Step
 from agentbeat_conformance.exchanges import Exchange
-from agentbeat_conformance.expectations import permitted
 from agentbeat_conformance.requirements import (
     Capability,
     CheckFunction,
+    CouldNotRun,
     Finding,
     Findings,
     Level,
@@ -64,9 +64,9 @@ def _check(route: str, ask: Ask, before: tuple[Step, ...]) -> CheckFunction:
             await run.through(*before)
             for what, secret in (("no secret", None), ("a wrong secret", _WRONG)):
                 found += refused(await ask(controller, run, secret), {"401"}, f"{route} with {what}")
-            found += permitted(
-                await ask(controller, run, controller.secret), {"200"}, f"{route} with the secret"
-            )
+            granted = await ask(controller, run, controller.secret)
+            if granted.status != 200:
+                raise CouldNotRun(f"{route} with the secret was answered {granted.outcome}, not 200")
         return found
 
     return closed

@@ -84,7 +84,7 @@ async def first_run_goes_on(controller: ControllerProbe) -> Findings:
     text="Once the first run is released the second one's same reset is granted.",
     needs={Capability.STATIC},
     permits={"200"},
-    kills={"released-environment-stays-busy"},
+    kills={"busy-refusal-is-recorded"},
 )
 async def second_run_has_its_turn(controller: ControllerProbe) -> Findings:
     async with controller.run(mode="deployment_static") as first:

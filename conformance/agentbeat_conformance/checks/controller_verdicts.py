@@ -21,6 +21,7 @@ _UNDECIDED: Final = frozenset({"not_observed", "not_applicable"})
 
 async def _mismatch(run: ControllerRun, what: str, **references: Mapping[str, str]) -> list[Finding]:
     """The findings against a verify with other references, and against the right one that follows."""
+    await run.probe.control()
     tried = await run.attempt("verify", **references)
     found = list(refused(tried, {"409"}, what, codes={"snapshot_mismatch"}))
     if not found:

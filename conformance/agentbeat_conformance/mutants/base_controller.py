@@ -36,7 +36,7 @@ from agentbeat_protocol import (
     read_controller_request,
 )
 
-__all__ = ["DEPLOYMENT", "BaseController", "LeaseRequest"]
+__all__ = ["DEPLOYMENT", "MAX_BODY", "BaseController", "LeaseRequest"]
 
 #: The Deployment that resets name.
 DEPLOYMENT: Final = "deployment-conformance"
@@ -51,7 +51,7 @@ _MODELS: Final[Mapping[str, type[ControllerMessage]]] = {
     "release": ReleaseRequest,
 }
 _STAGE_BEFORE: Final = {"before": "reset", "after": "before", "verify": "after"}
-_MAX_BODY: Final = 1024 * 1024
+MAX_BODY: Final = 1024 * 1024
 
 
 class BaseController(BasePhases):
@@ -107,17 +107,22 @@ class BaseController(BasePhases):
         if asked.path == HEALTH_PATH:
             return json_reply(200, self.health(asked))
         route = asked.path.removeprefix(CONTROL_PATH)
-        self.authorise(asked, route)
         if route in _MODELS and asked.method == "POST":
-            self.check_media_type(asked)
-            request = self.read(route, await asked.body.read(_MAX_BODY))
+            request = await self.admitted(asked, route)
             async with self.lock:
                 return Reply(200, self.perform(request), [JSON_TYPE])
+        self.authorise(asked, route)
         if route == "profiles" and asked.method == "GET":
             return json_reply(200, self.catalogue())
         if route.startswith("snapshots/") and asked.method == "GET":
             return Reply(200, self.content(route.removeprefix("snapshots/")), [JSON_TYPE])
         raise Refused("not_found", "no such route")
+
+    async def admitted(self, asked: Asked, route: str) -> ControllerMessage:
+        """CTL-2: 401, then 400."""
+        self.authorise(asked, route)
+        self.check_media_type(asked)
+        return self.read(route, await asked.body.read(MAX_BODY))
 
     def authorise(self, asked: Asked, route: str) -> None:  # noqa: ARG002 - for mutants
         """CTL-9: the secret, before anything else is looked at."""
@@ -227,7 +232,8 @@ class BaseController(BasePhases):
     def check_binding(self, lease: Lease, request: ControllerMessage) -> None:
         """CTL-2: the case and the profile are the reset's."""
         asked = lease.request
-        if (request.case_id, request.profile_id) != (asked.case_id, asked.profile_id):
+        bound = (request.case_id, request.profile_id) == (asked.case_id, asked.profile_id)
+        if isinstance(request, ResetRequest) or not bound:
             raise Refused("binding_conflict", "expected the case and the profile of the run's reset")
 
     def check_phase(self, lease: Lease, phase: str) -> None:

@@ -12,13 +12,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from agentbeat_protocol import (
-    Check,
     Instant,
     ResetRequest,
     VerifyRequest,
     digest,
     digest_text,
-    native_score,
     receipt_digest,
     signing_payload,
 )
@@ -56,6 +54,7 @@ class Lease:
 
     request: ResetRequest
     environment_id: str
+    injection_digest: str | None
     state_digest: str
     expires_at: int
     lease_id: str = field(default_factory=lambda: f"lease-{secrets.token_hex(8)}")
@@ -63,12 +62,6 @@ class Lease:
     released: bool = False
     answers: dict[str, Recorded] = field(default_factory=dict)
     taken: dict[str, Taken] = field(default_factory=dict)
-
-    @property
-    def injection_digest(self) -> str | None:
-        """The digest of what reset planted."""
-        injection = self.request.injection
-        return None if injection is None else digest(injection.model_dump())
 
     @property
     def is_open(self) -> bool:
@@ -105,10 +98,10 @@ def receipt_members(
     controller_id: str,
     checks: Sequence[Mapping[str, Any]],
     verdicts: Mapping[str, Any],
+    score: Mapping[str, Any] | None,
     issued_at: Instant,
 ) -> dict[str, Any]:
     """Every member of a receipt but its digest and its signature."""
-    score = native_score(Check.model_validate(check) for check in checks)
     asked = lease.request
     return {
         "schema_version": "state-receipt-v1",
@@ -128,7 +121,7 @@ def receipt_members(
         "final_response_digest": digest_text(request.final_response),
         "verdicts": dict(verdicts),
         "checks_digest": digest(list(checks)),
-        "native_score": None if score is None else score.model_dump(mode="json"),
+        "native_score": score,
         "issued_at": str(issued_at),
     }
 

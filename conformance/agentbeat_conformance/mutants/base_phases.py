@@ -25,7 +25,9 @@ from agentbeat_protocol import (
     ResetRequest,
     VerifyRequest,
     canonical_json,
+    digest,
     digest_bytes,
+    native_score,
     verdicts_from_checks,
 )
 
@@ -105,7 +107,8 @@ class BasePhases:
         lease = Lease(
             request=request,
             environment_id=environment_id,
-            state_digest=self.digest_of(canonical_json(self.shelves[environment_id].state())),
+            injection_digest=self.digest_of_injection(request.injection),
+            state_digest=self.digest_of(self.bytes_of(self.shelves[environment_id].state())),
             expires_at=self.now() + self.lease_seconds * _NANOSECONDS,
         )
         if request.binding_mode == "deployment_static":
@@ -115,7 +118,7 @@ class BasePhases:
             "environment_id": environment_id,
             "state_digest": lease.state_digest,
             "injection_digest": lease.injection_digest,
-            "expires_at": str(Instant.from_nanoseconds(lease.expires_at)),
+            "expires_at": self.end_of(lease),
         }
 
     def check_profile(self, request: ResetRequest, profile: ShelfProfile) -> None:
@@ -141,6 +144,10 @@ class BasePhases:
     def prepare(self, environment_id: str, injection: Injection | None) -> None:
         """CTL-3: the exact starting state."""
         self.shelves[environment_id] = Shelf(label=injection.text) if injection else Shelf()
+
+    def digest_of_injection(self, injection: Injection | None) -> str | None:
+        """RCP-1: the digest of what reset planted."""
+        return None if injection is None else digest(injection.model_dump())
 
     def digest_of(self, content: bytes) -> str:
         """CTL-5: the digest of a state's bytes."""
@@ -175,19 +182,21 @@ class BasePhases:
         lease.stage = "verify"
         checks = self.checks(lease, request)
         verdicts = self.verdicts(PROFILES[lease.request.profile_id], checks)
+        score = self.score(checks)
         members = receipt_members(
             lease,
             request,
             controller_id=self.controller_id,
             checks=checks,
             verdicts=verdicts,
+            score=score,
             issued_at=Instant.from_nanoseconds(self.now()),
         )
         receipt = self.seal(self.bound(members))
         return {
             "verdicts": verdicts,
             "checks": checks,
-            "native_score": receipt["native_score"],
+            "native_score": score,
             "receipt": receipt,
         }
 
@@ -208,6 +217,11 @@ class BasePhases:
         read = [Check.model_validate(check) for check in checks]
         return verdicts_from_checks(read, empty=profile.not_applicable).model_dump(mode="json")
 
+    def score(self, checks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """The native score."""
+        score = native_score(Check.model_validate(check) for check in checks)
+        return None if score is None else score.model_dump(mode="json")
+
     def bound(self, members: dict[str, Any]) -> dict[str, Any]:
         """A receipt's members, before its digest is taken."""
         return members
@@ -222,7 +236,11 @@ class BasePhases:
         if expires_at <= lease.expires_at:
             raise Refused("binding_conflict", "expected an end later than the lease has")
         lease.expires_at = expires_at
-        return {"lease_id": lease.lease_id, "expires_at": str(request.expires_at)}
+        return {"lease_id": lease.lease_id, "expires_at": self.end_of(lease)}
+
+    def end_of(self, lease: Lease) -> str:
+        """When the lease expires."""
+        return str(Instant.from_nanoseconds(lease.expires_at))
 
     def release(self, lease: Lease) -> dict[str, Any]:
         """The end of the lease."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from agentbeat_protocol import digest
@@ -21,7 +22,7 @@ _NOTES: Final = {"note-1": "Water the plants.", "note-2": "Call the printer."}
 _LABEL: Final = "Notes of the week"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ShelfProfile:
     """A profile of the catalogue.
 
@@ -39,7 +40,7 @@ class ShelfProfile:
     not_observed: Mapping[Dimension, str] = field(default_factory=dict)
     not_applicable: Mapping[Dimension, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Over all that decides a run."""
         return digest({**self.entry(), "notes": _NOTES, "label": _LABEL, "undecided": [*self.not_observed]})
