@@ -18,6 +18,7 @@ what goes by; the suite is imported when it is asked for.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
@@ -68,7 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     config.pluginmanager.register(_Tally(), "agentbeat-tally")
     if config.getoption("agentbeat_target") is not None:
-        from agentbeat_conformance.under_pytest import conformance_of_target
+        with _naming_the_extra(pytest.UsageError):
+            from agentbeat_conformance.under_pytest import conformance_of_target
 
         conformance = config.stash[_SERVED] = conformance_of_target(config)
         config.add_cleanup(conformance.close)
@@ -96,7 +98,8 @@ def pytest_pycollect_makeitem(
     """Add an item for each requirement beside the fixture with the application."""
     if name != APP_FIXTURE or not isinstance(collector, pytest.Module):
         return None
-    from agentbeat_conformance.under_pytest import application_items
+    with _naming_the_extra(pytest.Collector.CollectError):
+        from agentbeat_conformance.under_pytest import application_items
 
     return [*application_items(collector)]
 
@@ -149,6 +152,15 @@ def _agentbeat_conformance(
     )
     yield conformance
     conformance.close()
+
+
+@contextlib.contextmanager
+def _naming_the_extra(kind: type[Exception]) -> Iterator[None]:
+    """Say how to install what is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise kind(f"no module {error.name}: pip install 'agentbeat-kit[conformance]'") from None
 
 
 class _Tally:

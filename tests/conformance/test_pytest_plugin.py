@@ -113,6 +113,25 @@ def test_unused_the_plugin_imports_nothing_of_the_suite():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--agentbeat-target", "http://127.0.0.1:9"], []], ids=["URL", "in process"]
+)
+def test_without_the_extra_it_is_named(pytester, arguments):
+    pytester.makeini(SETTINGS.format(more=""))
+    pytester.makepyfile(test_it="import pytest\n@pytest.fixture\ndef agentbeat_asgi_app(): pass")
+    code = f"import sys, pytest; sys.modules['h11'] = None; sys.exit(pytest.main({arguments!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=pytester.path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "no module h11: pip install 'agentbeat-kit[conformance]'" in done.stdout + done.stderr
+
+
 def test_unused_the_plugin_is_silent(session):
     result = session(module="def test_own(): pass")
     result.assert_outcomes(passed=1)
