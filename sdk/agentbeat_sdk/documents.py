@@ -92,7 +92,7 @@ class EventLog:
         ).encode()
         self._events: list[bytes] = []
         #: Bytes of the document without the ends that are kept free, a comma after every event.
-        self._bytes = len(self._head) + _TIME + len(_EVENTS) + len(_END)
+        self._bytes = self._frame = len(self._head) + _TIME + len(_EVENTS) + len(_END)
         self._kept = self._most_for_closing()
         if limits.max_events < _CLOSING_EVENTS or self._bytes + self._kept > limits.max_document_bytes:
             raise ValueError(
@@ -102,6 +102,11 @@ class EventLog:
 
     def __len__(self) -> int:
         return len(self._events)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the events, a comma after each."""
+        return self._bytes - self._frame
 
     def append(self, kind: str, at: str, data: str, *, hold: int = 0) -> str | None:
         """Add an event, unless a bound stands against it.

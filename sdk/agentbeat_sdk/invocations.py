@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 from agentbeat_protocol import Invocation, ProtocolError, check_media_type, read_invocation
 from agentbeat_sdk.answers import Answer, RefusedError, error_answer, json_answer, refused
@@ -35,6 +35,9 @@ from agentbeat_sdk.store_calls import StoreCalls
 __all__ = ["Invocations", "Receive"]
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+#: Bytes up to which evidence is closed on the event loop: below, a thread costs more than the work.
+_SMALL: Final = 16 * 1024
 
 logger = logging.getLogger("agentbeat_sdk")
 
@@ -140,7 +143,8 @@ class Invocations:
             self._agents.discard(call)
         # 6. the evidence, then the answer
         try:
-            document = await self._calls(self._close, run, outcome)
+            document = await self._close(run, outcome)
+            await self._calls.finish(run.run_id, document)
             if isinstance(outcome, Failure):
                 return error_answer(outcome.code, outcome.message)
             return json_answer(200, response_body(invocation, outcome, document))
@@ -162,20 +166,20 @@ class Invocations:
 
     async def _claim(self, invocation: Invocation) -> None:
         """Take a place and the run id, or neither."""
-        run_id, store = invocation.run_id, self._calls.store
+        run_id = invocation.run_id
         busy = None
         if self.draining:
             busy = ("target_draining", "the Target is stopping")
         elif self._active >= self._limits.max_concurrent_runs:
             busy = ("target_busy", f"{self._limits.max_concurrent_runs} runs are in flight")
         if busy is not None:
-            if await self._calls(store.is_claimed, run_id):
+            if await self._calls(self._calls.store.is_claimed, run_id):
                 raise _taken()
             raise RefusedError(*busy, ((b"retry-after", b"%d" % self._limits.retry_after),))
         self._active += 1
         claimed = False
         try:
-            claimed = await self._calls(store.claim, run_id, invocation.case_id)
+            claimed = await self._calls.claim(run_id, invocation.case_id)
         finally:
             if not claimed:
                 self._release()
@@ -185,17 +189,21 @@ class Invocations:
     def _release(self) -> None:
         self._active -= 1
 
-    def _close(self, run: Run, outcome: Completion | Failure) -> bytes | None:
-        """Close the evidence and end the run in the store; the document of an L2 Target."""
-        document = None
+    async def _close(self, run: Run, outcome: Completion | Failure) -> bytes | None:
+        """Close the evidence; the document of an L2 Target."""
         if self._settings.tier != "L2":
             run.record.discard()
-        elif isinstance(outcome, Failure):
-            document = run.record.fail(outcome.cause)
-        else:
-            document = run.record.complete(outcome.final_response)
-        self._calls.store.finish(run.run_id, document)
-        return document
+            return None
+        text = outcome.cause if isinstance(outcome, Failure) else outcome.final_response
+        if run.record.size + len(text) <= _SMALL:
+            return _document(run, outcome)
+        return await self._calls(_document, run, outcome)
+
+
+def _document(run: Run, outcome: Completion | Failure) -> bytes:
+    if isinstance(outcome, Failure):
+        return run.record.fail(outcome.cause)
+    return run.record.complete(outcome.final_response)
 
 
 def _taken() -> RefusedError:

@@ -69,6 +69,12 @@ class Ledger:
         """Whether the document is finished."""
         return self._log is None
 
+    @property
+    def size(self) -> int:
+        """Bytes of the events in the document; 0 when it is finished."""
+        with self._lock:
+            return 0 if self._log is None else self._log.size
+
     def counts(self, outcome: str) -> dict[str, int]:
         """How many events of each type were `recorded`, `dropped` or `late`."""
         with self._lock:

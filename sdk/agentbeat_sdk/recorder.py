@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from agentbeat_protocol import Instant, is_case_id, is_run_id
 from agentbeat_protocol.models import MAX_SAFE_INTEGER
@@ -41,9 +41,6 @@ __all__ = ["EvidenceRecorder", "MessageRole", "StreamedRole"]
 MessageRole = Literal["system", "user", "assistant", "tool"]
 StreamedRole = Literal["assistant", "tool"]
 Attributes = Mapping[str, Any] | None
-
-_CHANNELS: Final = ("messages", "tools")
-_WITH_FILES: Final = (*_CHANNELS, "files")
 
 
 class EvidenceRecorder:
@@ -83,7 +80,7 @@ class EvidenceRecorder:
             run_id,
             case_id,
             source=shown_source(source, limits.max_source, redactor),
-            channels=_WITH_FILES if files else _CHANNELS,
+            channels=("messages", "tools", "files") if files else ("messages", "tools"),
             limits=limits,
             redactor=redactor,
             clock=clock,
@@ -93,6 +90,11 @@ class EvidenceRecorder:
     def closed(self) -> bool:
         """Whether the document is finished."""
         return self._ledger.finished
+
+    @property
+    def size(self) -> int:
+        """Bytes of the events in the document; 0 when it is finished."""
+        return self._ledger.size
 
     @property
     def recorded(self) -> dict[str, int]:
@@ -283,11 +285,7 @@ class EvidenceRecorder:
         return self._ledger.finish("run.error", draft.finish(None))
 
     def discard(self) -> None:
-        """Close the evidence of a run without making a document, which an L1 Target does not serve.
-
-        Raises:
-            RuntimeError: it is closed already.
-        """
+        """Close the evidence without making a document; RuntimeError when it is closed already."""
         self._ledger.discard()
 
     def _draft(self, hide: Iterable[str] = (), **members: str) -> Draft:

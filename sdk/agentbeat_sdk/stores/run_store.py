@@ -8,13 +8,17 @@ A run has three states, and goes through them in this order only:
 
 Methods are plain functions and are called from several threads at once. A store whose calls may wait for a
 disk or a network says so with `blocking`: the Target then calls it in a thread and its event loop goes on.
+
+A store that is also a `GroupingStore` keeps several calls at the price of one: what many runs wait for at the
+same time, one write to the disk makes durable.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Protocol, runtime_checkable
 
-__all__ = ["RunStore", "StoreError"]
+__all__ = ["GroupingStore", "RunStore", "StoreError"]
 
 
 class StoreError(RuntimeError):
@@ -52,3 +56,18 @@ class RunStore(Protocol):
 
     def document(self, run_id: str) -> bytes | None:
         """The very bytes given to `finish`; None for a run that is free, unfinished or has no document."""
+
+
+@runtime_checkable
+class GroupingStore(RunStore, Protocol):
+    """A blocking store that can keep the calls of several runs together."""
+
+    def group(self) -> AbstractContextManager[None]:
+        """A block whose calls, made in this thread, are kept together when it ends, or not at all.
+
+        Nobody outside of the block sees anything of them before they are durable. An error that leaves the
+        block undoes all of its calls.
+
+        Raises:
+            StoreError: they could not be kept. Then nothing has changed.
+        """

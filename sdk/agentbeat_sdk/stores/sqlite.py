@@ -4,6 +4,7 @@
 - WAL with `synchronous=FULL`: a commit is on the disk before it returns. A claim survives `kill -9` and a
   power cut.
 - One connection with a lock: SQLite writes one at a time anyway, and a read takes microseconds.
+- The calls of a `group` are one transaction, which waits for the disk once.
 - The file is made readable by its owner only, for evidence may hold what the Agent saw.
 - WAL needs a local disk; a network share is not for this store.
 """
@@ -40,7 +41,7 @@ CREATE TABLE runs (
 
 
 class SQLiteStore:
-    """A `RunStore` in a file.
+    """A `GroupingStore` in a file.
 
     Args:
         path: the file; it is made on first use, its folder must be there.
@@ -53,7 +54,8 @@ class SQLiteStore:
         # A later change of the working directory must not lead to another file.
         self.path = Path(path).absolute()
         self._busy_timeout = busy_timeout
-        self._lock = threading.Lock()
+        # The calls in a group take it again, in the thread that holds it.
+        self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
 
     def __str__(self) -> str:
@@ -112,8 +114,14 @@ class SQLiteStore:
             return None if row is None else row[0]
 
     @contextmanager
+    def group(self) -> Iterator[None]:
+        """A block whose calls, made in this thread, are one transaction."""
+        with self._session() as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
     def _session(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one caller at a time; each statement is its own transaction."""
+        """The connection, for one caller at a time; outside of a group each statement is a transaction."""
         with self._lock:
             try:
                 if self._connection is None:
