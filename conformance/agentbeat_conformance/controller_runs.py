@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel
 
-from agentbeat_conformance.controller_answers import members_of, read_answer
+from agentbeat_conformance.controller_answers import error_code, members_of, read_answer
 from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.requirements import CouldNotRun
 from agentbeat_conformance.sessions import Ids
@@ -29,6 +29,7 @@ from agentbeat_protocol import (
     ResetAnswer,
     SnapshotAnswer,
     VerifyAnswer,
+    cut,
     digest_text,
 )
 from agentbeat_protocol.state_receipts import BindingMode
@@ -58,6 +59,12 @@ _ROUTES: Final = {"before": "snapshot", "after": "snapshot"}
 _MINUTE: Final = 60 * 1_000_000_000
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def _shown(exchange: Exchange) -> str:
+    """The outcome, with the code of a refusal."""
+    code = error_code(exchange)
+    return exchange.outcome if code is None else f"{exchange.outcome} ({cut(code)})"
 
 
 class ControllerRun:
@@ -194,7 +201,7 @@ class ControllerRun:
         for step in steps:
             if step not in self.granted:
                 last = self.last.get(step)
-                got = "was not asked for" if last is None else f"was answered {last.outcome}, not 200"
+                got = "was not asked for" if last is None else f"was answered {_shown(last)}, not 200"
                 raise CouldNotRun(f"{step} of a run that is as it should be {got}")
 
     @property

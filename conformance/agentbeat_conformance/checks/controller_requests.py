@@ -100,6 +100,8 @@ async def lease_of_another_run(controller: ControllerProbe) -> Findings:
 )
 async def catalogue_is_whole(controller: ControllerProbe) -> Findings:
     listed = await controller.listed()
+    if listed.status == 401:
+        raise CouldNotRun("the catalogue was answered 401: the Controller does not know the secret")
     found = list(permitted(listed, {"200"}, "the catalogue"))
     if found:
         return found
