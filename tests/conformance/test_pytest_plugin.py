@@ -10,14 +10,16 @@ import pytest
 
 from agentbeat_conformance import under_pytest
 from agentbeat_conformance.catalogues import load_catalogue
+from agentbeat_conformance.mutants import load
 from agentbeat_conformance.mutants.base_target import SECRET, TASKS, BaseTarget
 from support.threads import served
 
 pytest_plugins = ["pytester"]
 
-# A session in this process forgets what it imported, and the catalogue takes each requirement once.
+# A session in this process forgets what it imported, and a register takes each requirement and mutant once.
 assert under_pytest
 load_catalogue()
+load()
 
 VARIABLE = "CONFORMANCE_TEST_TOKEN"
 SETTINGS = """
