@@ -6,12 +6,14 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports suite bench schemas clean
+.PHONY: help demo test lint types imports suite bench schemas docs clean
 
 help:
 	@echo 'make demo   start the reference servers, evaluate every demo case, print the table, stop everything'
 	@echo 'make test   lint, types, import rules and the whole test suite'
 	@echo 'make bench  measure the hot paths and print the figures'
+	@echo 'make schemas, make docs'
+	@echo '            write anew what is made from code: JSON Schemas, the tables of docs/conformance.md'
 	@echo 'make clean  remove .venv and everything that the other targets made'
 
 # A stamp per extra: the install runs again only when pyproject.toml has changed.
@@ -53,6 +55,11 @@ bench: $(VENV)/test.stamp
 
 schemas: $(VENV)/test.stamp
 	$(BIN)/python -m agentbeat_protocol.schemas
+	$(BIN)/python -m agentbeat_conformance.reports.json_report
+
+docs: $(VENV)/test.stamp
+	$(BIN)/python -m agentbeat_conformance.reports.guide docs/conformance.md
+	$(BIN)/agentbeat conformance self-test --write-docs docs/conformance.md
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist
