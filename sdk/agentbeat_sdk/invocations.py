@@ -62,7 +62,7 @@ class Invocations:
         self._redactor = Redactor([*settings.secrets, *([settings.token] if settings.token else [])])
         self._active = 0
         self._agents: set[AgentCall] = set()
-        self._pending: set[asyncio.Task[Answer]] = set()
+        self._pending: dict[asyncio.Future[Answer], asyncio.Task[None]] = {}
 
     @property
     def active_runs(self) -> int:
@@ -100,10 +100,10 @@ class Invocations:
             invocation = read_invocation(body, head.correlation(), max_bytes=self._limits.max_body_bytes)
         except ProtocolError as error:
             raise refused(error) from None
-        work = asyncio.get_running_loop().create_task(self._serve(invocation))
-        self._pending.add(work)
-        work.add_done_callback(self._pending.discard)
-        return await asyncio.shield(work)
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Answer] = loop.create_future()
+        self._pending[answered] = loop.create_task(self._work(invocation, answered))
+        return await answered
 
     def _too_large(self) -> RefusedError:
         return RefusedError("request_too_large", f"expected at most {self._limits.max_body_bytes} bytes")
@@ -122,6 +122,16 @@ class Invocations:
             chunks.append(chunk)
             if not message.get("more_body", False):
                 return b"".join(chunks)
+
+    async def _work(self, invocation: Invocation, answered: asyncio.Future[Answer]) -> None:
+        """Serve the run to its end; the request that waits for the answer may be gone by then."""
+        try:
+            answer = await self._serve(invocation)
+            if not answered.done():
+                answered.set_result(answer)
+        finally:
+            answered.cancel()  # it never waits in vain
+            del self._pending[answered]
 
     async def _serve(self, invocation: Invocation) -> Answer:
         """Steps 4 to 6. It raises nothing: nobody may be left to hear it."""
