@@ -10,19 +10,18 @@ refusal means anything. Which profile, and in which mode, is looked up in the ca
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from agentbeat_conformance.controller_answers import members_of
+from agentbeat_conformance.controller_choices import public_key, usable_entries
 from agentbeat_conformance.controller_runs import ControllerRun
 from agentbeat_conformance.exchanges import Exchange, Request
 from agentbeat_conformance.requirements import Capability, CouldNotRun
 from agentbeat_conformance.sessions import Session
 from agentbeat_protocol import CONTROL_PATH, DIMENSIONS, HEALTH_PATH, ProfileEntry, ProtocolError
-from agentbeat_protocol.models import validated
 from agentbeat_protocol.state_receipts import BindingMode
 from agentbeat_protocol.verdicts import Dimension
 
@@ -32,8 +31,6 @@ __all__ = ["KEEP", "ControllerProbe"]
 SHORT_LEASE_SECONDS: Final = 5
 
 _NANOSECONDS: Final = 1_000_000_000
-#: What an entry that leaves it out is taken to say.
-_UNTOLD: Final[Mapping[str, Any]] = {"title": "?", "dimensions": list(DIMENSIONS)}
 
 
 class _Keep:
@@ -78,7 +75,7 @@ class ControllerProbe:
         self.prefix = prefix
         self.secret = secret
         self.deployment_id = deployment_id
-        self.verify_key = None if verify_key is None else _public_key(verify_key)
+        self.verify_key = None if verify_key is None else public_key(verify_key)
         self._chosen_profile = profile_id
         self._chosen_mode = binding_mode
         self._entries: tuple[ProfileEntry, ...] | None = None
@@ -108,7 +105,7 @@ class ControllerProbe:
             if listed.status != 200:
                 raise CouldNotRun(f"the catalogue was answered {listed.outcome}, not 200")
             try:
-                self._entries = _usable(members_of(listed))
+                self._entries = usable_entries(members_of(listed))
             except ProtocolError:
                 raise CouldNotRun("the catalogue is no JSON object with profiles") from None
         return self._entries
@@ -205,15 +202,20 @@ class ControllerProbe:
 
     # --- Runs
 
-    def run(
-        self,
-        *,
-        mode: BindingMode | None = None,
-        profile: ProfileEntry | None = None,
-        **settings: Any,
-    ) -> _Runs:
-        """A new run, released at the end of the block; see `ControllerRun` for its settings."""
-        return _Runs(self, mode=mode, profile=profile, settings=settings)
+    @asynccontextmanager
+    async def run(
+        self, *, mode: BindingMode | None = None, profile: ProfileEntry | None = None, **settings: Any
+    ) -> AsyncIterator[ControllerRun]:
+        """A new run, released at the end of the block; see `ControllerRun` for its settings.
+
+        Raises:
+            CouldNotRun: there is no profile to run, or it does not offer the mode.
+        """
+        run = await self._new_run(mode, profile, **settings)
+        try:
+            yield run
+        finally:
+            await run.end()
 
     async def _new_run(
         self, mode: BindingMode | None = None, profile: ProfileEntry | None = None, **settings: Any
@@ -288,53 +290,3 @@ class ControllerProbe:
         if self.session.commands is None:
             raise CouldNotRun("it needs a command that writes over the business plane (--write-command)")
         return await self.session.commands.write(canary, run_id=run_id, scope=self.session.scope)
-
-
-class _Runs:
-    """The block of `ControllerProbe.run`: a run at its begin, its release at the end."""
-
-    def __init__(
-        self,
-        probe: ControllerProbe,
-        *,
-        mode: BindingMode | None,
-        profile: ProfileEntry | None,
-        settings: Mapping[str, Any],
-    ) -> None:
-        self._probe = probe
-        self._mode = mode
-        self._profile = profile
-        self._settings = settings
-        self._run: ControllerRun | None = None
-
-    async def __aenter__(self) -> ControllerRun:
-        self._run = await self._probe._new_run(self._mode, self._profile, **self._settings)
-        return self._run
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._run is not None:
-            await self._run.end()
-
-
-def _public_key(text: str) -> bytes:
-    try:
-        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    if len(raw) != 32:
-        raise ValueError("a verify key is 32 bytes in base64url")
-    return raw
-
-
-def _usable(catalogue: Any) -> tuple[ProfileEntry, ...]:
-    """The entries that a reset can name; the catalogue's own check judges the rest of it."""
-    profiles = catalogue.get("profiles") if isinstance(catalogue, dict) else None
-    entries = []
-    for profile in profiles if isinstance(profiles, list) else ():
-        if isinstance(profile, dict):
-            known = {name: profile[name] for name in ProfileEntry.model_fields if name in profile}
-            try:
-                entries.append(validated(ProfileEntry, {**_UNTOLD, **known}))
-            except ProtocolError:
-                continue
-    return tuple(entries)
