@@ -180,9 +180,9 @@ class LimitedProtocol(HttpToolsProtocol):
         if not self.url.startswith(b"/") and not _HTTP_URL.match(self.url):
             # As a whole it is the path of no route, which is found out behind the secret.
             self.scope["path"] = self.url.decode("latin-1")
+        self._gentle.request = self.cycle
         self._state = _State.BODY
-        self._raw_bytes = 0
-        self._body_begun = False
+        self._raw_bytes, self._body_begun = 0, False
         # An answer that comes before the body's end closes the connection; on_message_complete lifts this.
         self._keep_alive = self.cycle.keep_alive and not upgrade
         self.cycle.keep_alive = False
@@ -197,12 +197,12 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """The answer was given to the transport."""
+        self._gentle.flush()
         super().on_response_complete()
         self._unset_keepalive_if_required()  # ours looks at what the client has not taken yet
         if not self.transport.is_closing():
             self._state = _State.WAITING
-            self._raw_bytes = 0
-            self._unsent = -1
+            self._raw_bytes, self._unsent = 0, -1
             self._arm(self._limits.idle_timeout, self._look)
 
     def _count(self, size: int) -> None:
@@ -249,7 +249,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._deaf = True
-        self._close()
+        self._gentle.close()
 
     def _write(self, answer: Answer) -> None:
         fields = (*self.server_state.default_headers, *answer.headers, (b"connection", b"close"))

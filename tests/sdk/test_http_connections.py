@@ -6,10 +6,13 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from agentbeat_sdk import Limits
+from agentbeat_sdk.gentle_transports import GentleTransport
 from agentbeat_sdk.testing import serving
 from support.raw_http import PATIENCE, connected, exchange, invocation_request, read_answers
 from support.served import AUTHORIZATION, HEALTH, Served, only
@@ -220,3 +223,61 @@ class TestClientThatClosesItsSide:
         with connected(patient.url) as connection:
             connection.shutdown(socket.SHUT_WR)
             assert read_answers(connection) == []
+
+
+class RecordedTransport:
+    """Keeps what is written to it, piece by piece."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+
+class TestHeadOfAnAnswer:
+    """A head is written with the first piece of its body, and is never left behind."""
+
+    @pytest.fixture
+    def gentle(self) -> GentleTransport:
+        transport: Any = RecordedTransport()
+        gentle = GentleTransport(transport, lambda: transport.write(b"(closed)"))
+        gentle.request = SimpleNamespace(response_started=False)
+        return gentle
+
+    def _written(self, gentle: GentleTransport) -> list[bytes]:
+        return gentle.written  # type: ignore[no-any-return]
+
+    def _begin(self, gentle: GentleTransport) -> None:
+        assert gentle.request is not None
+        gentle.request.response_started = True
+        gentle.write(b"head")
+        assert self._written(gentle) == []
+
+    def test_it_goes_with_the_first_piece_only(self, gentle: GentleTransport) -> None:
+        self._begin(gentle)
+        gentle.write(b" one")
+        gentle.write(b" two")
+        assert self._written(gentle) == [b"head one", b" two"]
+
+    def test_what_comes_before_it_goes_at_once(self, gentle: GentleTransport) -> None:
+        gentle.write(b"100 Continue")
+        assert self._written(gentle) == [b"100 Continue"]
+
+    def test_a_large_piece_is_not_copied(self, gentle: GentleTransport) -> None:
+        body = bytes(MIB)
+        self._begin(gentle)
+        gentle.write(body)
+        assert self._written(gentle)[0] == b"head"
+        assert self._written(gentle)[1] is body
+
+    def test_an_answer_without_a_body_has_one_too(self, gentle: GentleTransport) -> None:
+        self._begin(gentle)
+        gentle.flush()
+        gentle.flush()
+        assert self._written(gentle) == [b"head"]
+
+    def test_it_goes_before_the_connection_does(self, gentle: GentleTransport) -> None:
+        self._begin(gentle)
+        gentle.close()
+        assert self._written(gentle) == [b"head", b"(closed)"]
