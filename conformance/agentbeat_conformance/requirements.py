@@ -26,6 +26,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
 
 from agentbeat_protocol import digest
@@ -219,6 +220,11 @@ def _refuse_half(made: Requirement) -> None:
 
 def catalogue_digest(catalogue: Mapping[str, Requirement] = CATALOGUE) -> str:
     """The digest of what a report's reader relies on: ids, levels, texts, needs, permitted outcomes."""
+    return _digest(tuple(catalogue.values()))
+
+
+@lru_cache(maxsize=8)
+def _digest(requirements: tuple[Requirement, ...]) -> str:
     return digest(
         [
             {
@@ -229,6 +235,6 @@ def catalogue_digest(catalogue: Mapping[str, Requirement] = CATALOGUE) -> str:
                 "needs": sorted(made.needs),
                 "permits": sorted(made.permits),
             }
-            for made in catalogue.values()
+            for made in requirements
         ]
     )

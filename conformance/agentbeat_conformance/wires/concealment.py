@@ -30,6 +30,9 @@ from agentbeat_protocol import CASE_ID_HEADER, EVIDENCE_PATH, HEALTH_PATH, INVOC
 
 __all__ = ["MIN_SECRET_LENGTH", "ConcealingWire", "Concealment", "marker"]
 
+#: How every marker begins.
+_OPENING: Final = b"[redacted-"
+
 #: A shorter secret could not be told from other text.
 MIN_SECRET_LENGTH: Final = 8
 
@@ -50,7 +53,7 @@ _WORDS: Final = " ".join(
 
 def marker(name: str = "secret") -> str:
     """What checks, reports and transcripts show in the place of the secret with that name."""
-    return f"[redacted-{name}]"
+    return f"{_OPENING.decode()}{name}]"
 
 
 class Concealment:
@@ -70,6 +73,7 @@ class Concealment:
         self._revealed: list[tuple[bytes, bytes]] = []
         self._concealed: list[tuple[bytes, bytes]] = []
         self._escaped: list[tuple[re.Pattern[bytes], bytes]] = []
+        self._shortest = min(map(len, secrets.values()), default=0) - 1
         # The longest first: one secret may be a part of another.
         for name, secret in sorted(secrets.items(), key=lambda item: -len(item[1])):
             self._add(marker(name), secret)
@@ -94,12 +98,15 @@ class Concealment:
 
     def reveal(self, data: bytes) -> bytes:
         """`data` with the secrets in place of their markers."""
-        for given, real in self._revealed:
-            data = data.replace(given, real)
+        if _OPENING in data:
+            for given, real in self._revealed:
+                data = data.replace(given, real)
         return data
 
     def conceal(self, data: bytes) -> bytes:
         """`data` with markers in place of the secrets and their spellings."""
+        if len(data) < self._shortest:
+            return data
         for real, given in self._concealed:
             data = data.replace(real, given)
         if b"\\" in data or b"%" in data or b"&" in data:
