@@ -126,6 +126,7 @@ def _exact_integer(token: str) -> int:
         raise _number("N-TOKEN", f"the exponent {exponent}", f"at most {_LARGEST_EXPONENT} either way")
     digits, shift = int(whole + fraction), exponent - len(fraction)
     # Shifted so that both powers are whole numbers.
+    value: int
     value, rest = divmod(digits * 10 ** max(shift, 0), 10 ** max(-shift, 0))
     if rest:
         raise _number("N-FRACTION", "a number with a fraction", "an integer, or a decimal string")
