@@ -21,7 +21,7 @@ from agentbeat_conformance.controller_runs import ControllerRun
 from agentbeat_conformance.exchanges import Exchange, Request
 from agentbeat_conformance.requirements import Capability, CouldNotRun
 from agentbeat_conformance.sessions import Session
-from agentbeat_protocol import CONTROL_PATH, DIMENSIONS, HEALTH_PATH, ProfileEntry, ProtocolError
+from agentbeat_protocol import CONTROL_PATH, DIMENSIONS, HEALTH_PATH, Instant, ProfileEntry, ProtocolError
 from agentbeat_protocol.state_receipts import BindingMode
 from agentbeat_protocol.verdicts import Dimension
 
@@ -176,6 +176,13 @@ class ControllerProbe:
             finally:
                 self.session.scope = scope
         return self._control
+
+    @property
+    def known_end(self) -> Instant:
+        """The end of a lease that the Controller gave at some time: an instant that may be asked for."""
+        if self._control is None or "reset" not in self._control.granted:
+            return Instant.from_nanoseconds(0)
+        return self._control.expires_at
 
     async def capabilities(self) -> frozenset[Capability]:
         """What the Controller itself shows that it can do, and what the probe was given.

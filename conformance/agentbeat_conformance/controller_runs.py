@@ -256,10 +256,9 @@ class ControllerRun:
         }
 
     def later(self, minutes: int = 1) -> str:
-        """An instant so many minutes after the end that reset gave the lease; some instant without one."""
-        if "reset" not in self.granted:
-            return "2100-01-01T00:00:00Z"
-        return str(Instant.from_nanoseconds(self.expires_at.unix_nanoseconds + minutes * _MINUTE))
+        """An instant so many minutes after the end that reset gave the lease; one as near without a lease."""
+        end = self.expires_at if "reset" in self.granted else self.probe.known_end
+        return str(Instant.from_nanoseconds(end.unix_nanoseconds + minutes * _MINUTE))
 
     def _members(self, step: str) -> dict[str, Any]:
         if step not in self.granted:
