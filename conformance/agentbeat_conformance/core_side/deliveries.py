@@ -106,8 +106,8 @@ class Dripping:
     """
 
     answer: Answer
-    bytes: int = 100
-    pause: float = 0.02
+    bytes: int = 80
+    pause: float = 0.05
 
     async def send(self, line: Line) -> None:
         """Drip, then write."""

@@ -199,7 +199,8 @@ def core_verdict(results: Iterable[ScenarioResult]) -> Verdict:
     outcomes = {result.outcome for result in listed}
     if Outcome.ERROR in outcomes:
         return Verdict.ERROR
-    if not any(result.readable for result in listed):
+    # A command that neither answers nor asks for anything is no Core that was tried.
+    if not any(result.readable or result.asked for result in listed):
         return Verdict.NOTHING_TESTED
     if Outcome.FAIL in outcomes:
         return Verdict.NOT_CONFORMANT

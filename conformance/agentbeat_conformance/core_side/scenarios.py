@@ -80,6 +80,7 @@ class Scenario:
         control: whether it is itself a positive control.
         request, registry: changes to the request, and to the registry's Deployment, by dotted path.
         environment: changes to the environment; None unsets a variable.
+        absent: the servers that nobody runs: a connection to them is refused.
         runs: how often the command is run in the same scene; the last run's result is judged.
         posts: the fewest and the most invocations that may arrive in one run.
         reads: how often the evidence may be read.
@@ -100,6 +101,7 @@ class Scenario:
     registry: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str | None] = field(default_factory=dict)
     place: Place | None = None
+    absent: frozenset[str] = frozenset()
     runs: int = 1
     posts: tuple[int, int] = (1, 1)
     reads: Reads = "any"

@@ -1,12 +1,15 @@
 """Loopback HTTP servers that note everything that reaches them, and answer as hostile as they are told.
 
 The servers of one scenario share a `Journal`: one count of order over all of them, so that it can be said
-what was asked before what. A request is read as HTTP/1.1 demands (chunked bodies and `Expect` too); an answer
-is a `Delivery`, which writes to the connection as it likes.
+what was asked before what. On a busy machine somebody else may try a port that was free a moment ago: what
+names neither the run nor a secret of the scene is answered, and not noted.
+
+A request is read as HTTP/1.1 demands (chunked bodies and `Expect` too). An answer is a `Delivery`, which
+writes to the connection as it likes.
 
     async with HostileTarget(journal, secret="…") as target:
         ...  # somebody calls target.port
-    journal.connections["target"], journal.of("target")
+    journal.of("target")
 """
 
 from __future__ import annotations
@@ -57,13 +60,13 @@ class Journal:
     """What reached the servers of one scenario.
 
     Attributes:
-        connections: how many connections each server took, whatever came over them.
+        tokens: what a request names one of when it belongs here: the run id and the secrets. None: all do.
         written: the most bytes that one connection of each server took.
         faults: what went wrong in the servers themselves.
     """
 
+    tokens: tuple[str, ...] = ()
     arrivals: list[Arrival] = field(default_factory=list)
-    connections: Counter[str] = field(default_factory=Counter)
     written: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     _order: int = 0
@@ -72,6 +75,13 @@ class Journal:
         """The next place in the order."""
         self._order += 1
         return self._order
+
+    def note(self, arrival: Arrival) -> None:
+        """Note a request, if it belongs here."""
+        text = "\n".join((arrival.path, *(value for _, value in arrival.fields)))
+        named = (token in text or token.encode() in arrival.body for token in self.tokens)
+        if not self.tokens or any(named):
+            self.arrivals.append(arrival)
 
     def of(self, server: str) -> list[Arrival]:
         """The requests that reached a server, in order."""
@@ -95,6 +105,10 @@ class Line:
         self._writer.write(raw)
         self.written += len(raw)
         await self._writer.drain()
+
+    def abort(self) -> None:
+        """End the connection at once, whatever is still to be written."""
+        self._writer.transport.abort()
 
     async def gone_within(self, seconds: float) -> bool:
         """Whether the other side ends the connection within `seconds`."""
@@ -130,47 +144,51 @@ class Server:
         self.journal = journal
         self.host = host
         self.port = port
+        #: Whether anybody listens. Else the port is kept, and a connection is refused.
+        self.listens = True
+        self._dead = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self._socket: socket.socket | None = None
 
     def answer(self, arrival: Arrival) -> Delivery:
         """The answer to a request."""
         raise NotImplementedError
 
     async def __aenter__(self) -> Self:
-        listener = _listener(self.host, self.port)
-        self._server = await asyncio.start_server(self._connected, sock=listener)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._socket = _bound(self.host, self.port)
+        self.port = self._socket.getsockname()[1]
+        if self.listens:
+            self._server = await asyncio.start_server(self._connected, sock=self._socket)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.stop()
-
-    async def stop(self) -> None:
-        """Stop listening, and drop every connection."""
-        if self._server is None:
-            return
-        server, self._server = self._server, None
-        server.close()
-        # A server may stop itself in the middle of an answer; that answer is then its last.
-        others = [task for task in self._tasks if task is not asyncio.current_task()]
-        for task in others:
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._socket is not None:
+            self._socket.close()
+
+    def die(self) -> None:
+        """From now on every connection is ended at once. The port is kept: nobody else may answer at it."""
+        self._dead = True
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a connection is served by a task")
         self._tasks.add(task)
-        self.journal.connections[self.name] += 1
         line = Line(reader, writer)
         try:
-            arrival = await self._read(reader, writer)
-            if arrival is not None:
-                self.journal.arrivals.append(arrival)
+            arrival = None if self._dead else await self._read(reader, writer)
+            if arrival is None:
+                line.abort()
+            else:
+                self.journal.note(arrival)
                 await self.answer(arrival).send(line)
                 arrival.answered = self.journal.next()
         except (ConnectionError, h11.RemoteProtocolError, asyncio.CancelledError):
@@ -216,17 +234,19 @@ class Server:
         )
 
 
-def _listener(host: str, port: int) -> socket.socket:
-    """A listening socket; an IPv4-mapped address too, which asyncio by itself does not listen on."""
+def _bound(host: str, port: int) -> socket.socket:
+    """A bound socket; to an IPv4-mapped address too, which asyncio by itself does not listen on."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if port:
+            # One that was in use a moment ago will do. A free one is ours alone, whether we listen or not.
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if "ffff" in host else 1)
-        listener.bind((host, port))
-        listener.setblocking(False)
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if "ffff" in host else 1)
+        bound.bind((host, port))
+        bound.setblocking(False)
     except OSError:
-        listener.close()
+        bound.close()
         raise
-    return listener
+    return bound

@@ -9,7 +9,6 @@ Every scene has servers, secrets and a journal of its own, so scenes may run sid
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import os
 import secrets
@@ -19,7 +18,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from agentbeat_conformance.core_side import documents
 from agentbeat_conformance.core_side.controllers import HostileController
@@ -34,7 +33,8 @@ from agentbeat_protocol.origins import Origin
 
 __all__ = ["Canary", "NotHereError", "Stage"]
 
-_HERE = Place(base="http://127.0.0.1:{target}")
+_HERE: Final = Place(base="http://127.0.0.1:{target}")
+_SECRETS: Final = ("target", "controller", "judge")
 
 
 class NotHereError(Exception):
@@ -71,8 +71,8 @@ class Stage:
         self.place = scenario.place or _HERE
         self.run_id = scenario.run_id or "run-" + scenario.id.replace(".", "-")
         self.case_id = scenario.case_id or CASE_ID
-        self.journal = Journal()
-        self.secrets = {name: f"{name}-{secrets.token_hex(16)}" for name in ("target", "controller", "judge")}
+        self.secrets = {name: f"{name}-{secrets.token_hex(16)}" for name in _SECRETS}
+        self.journal = Journal(tokens=(self.run_id, *self.secrets.values()))
         self.target = HostileTarget(
             self.journal,
             secret=self.secrets["target"],
@@ -91,14 +91,13 @@ class Stage:
         await self._find_place()
         async with AsyncExitStack() as stack:
             for server in (self.target, self.controller, self.judge, self.canary):
+                server.listens = server.name not in self.scenario.absent
                 try:
                     await stack.enter_async_context(server)
                 except OSError as error:
                     raise NotHereError(self._needs(os.strerror(error.errno or 0))) from None
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agentbeat-core-")))
-            arranged = self.scenario.arrange(self)
-            if inspect.isawaitable(arranged):
-                await arranged
+            self.scenario.arrange(self)
             self._write(folder)
             self._stack = stack.pop_all()
         return self

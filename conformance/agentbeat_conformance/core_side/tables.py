@@ -5,6 +5,7 @@ What a Core wrote is shown as text: no mark-up is read from it, and no control c
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
@@ -51,7 +52,7 @@ _MEANINGS: Final = MappingProxyType(
         Verdict.CONFORMANT: "Every document that must be refused was, and every legal one was taken.",
         Verdict.NOT_CONFORMANT: "A scenario that must hold does not.",
         Verdict.INCOMPLETE: "Nothing that was tried failed, but not everything could be tried: no pass.",
-        Verdict.NOTHING_TESTED: "The command gave no result that can be read: this is no pass.",
+        Verdict.NOTHING_TESTED: "The command asked for nothing and gave no readable result: this is no pass.",
         Verdict.ERROR: "The suite itself failed, so this says nothing about the Core.",
     }
 )
@@ -154,8 +155,8 @@ def _summary(results: Sequence[ScenarioResult], command: str) -> Text:
     text = Text.assemble("\n", (VERDICTS[verdict], style), f"  {said or 'no scenario'}\n{_MEANINGS[verdict]}")
     first = next((result for result in results if result.outcome is Outcome.FAIL), None)
     if first is not None:
-        again = f'agentbeat conformance core --command "{visible(command)}" --only {first.scenario.id}'
-        text.append(f"\nOne of them again: {again}")
+        again = f"agentbeat conformance core --command {shlex.quote(command)} --only {first.scenario.id}"
+        text.append(f"\nOne of them again: {visible(again)}")
     return text
 
 

@@ -31,14 +31,16 @@ from agentbeat_conformance.core_side.stages import Stage
 from agentbeat_conformance.core_side.targets import Change, evidence_document
 from agentbeat_protocol import MAX_EVIDENCE_BYTES
 
-__all__ = ["LATE", "SCENARIOS", "SHORT", "said"]
+__all__ = ["ENDLESS", "LATE", "SCENARIOS", "SHORT", "said"]
 
 Object = dict[str, Any]
 Arrange = Callable[[Stage], Any]
 
 #: A time-out of a scenario about lateness, and how much later the answer comes, in seconds.
-SHORT: Final = 0.5
-LATE: Final = 2.0
+SHORT: Final = 1.0
+LATE: Final = 4.0
+#: A time-out for whom an endless answer stands still, in seconds: long enough to read to any limit.
+ENDLESS: Final = 5.0
 
 
 def brought(change: Change) -> Arrange:
@@ -118,7 +120,6 @@ _REFUSED: Final[tuple[tuple[str, str, str, Arrange], ...]] = (
         "206 Partial Content with a good document",
         brought(lambda a: Answer(status=206, body=a.body)),
     ),
-    ("endless", "EVD-15", "a good document, and white space without an end", brought(Endless)),
     ("endless-head", "EVD-1", "header lines without an end", brought(lambda _: EndlessHead())),
     (
         "too-large",
@@ -153,7 +154,7 @@ _REFUSED: Final[tuple[tuple[str, str, str, Arrange], ...]] = (
 # For these the time-out is short, and the good answer comes too late.
 _LATE: Final[tuple[tuple[str, str, Change], ...]] = (
     ("late", "a good document after the time-out", lambda a: Late(a, LATE)),
-    ("dripping", "a byte now and then, until after the time-out", lambda a: Dripping(a)),
+    ("dripping", "a byte now and then, until after the time-out", Dripping),
 )
 
 _ODD: Final[tuple[tuple[str, str, str, Arrange], ...]] = (
@@ -205,6 +206,15 @@ def _scenarios() -> Iterator[Scenario]:
             arrange=brought(change),
             request={"timeouts.evidence": SHORT},
         )
+    yield Scenario(
+        id="core.delivery.endless",
+        rule="EVD-15",
+        tier="L2",
+        served="evidence: a good document, and white space without an end",
+        expects=without_trace(),
+        arrange=brought(Endless),
+        request={"timeouts.evidence": ENDLESS},
+    )
     for name, rule, served, arrange in _ODD:
         # What is very long may not be shown to a judge whole, so its part may be incomplete.
         expects = observed("L2") if name == "exactly-16-mib" else complete("L2")

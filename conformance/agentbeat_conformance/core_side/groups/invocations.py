@@ -24,7 +24,7 @@ from agentbeat_conformance.core_side.deliveries import (
     refusal,
 )
 from agentbeat_conformance.core_side.expectations import complete, either, failed
-from agentbeat_conformance.core_side.groups.deliveries import LATE, SHORT
+from agentbeat_conformance.core_side.groups.deliveries import ENDLESS, LATE, SHORT
 from agentbeat_conformance.core_side.scenarios import Expectation, Scenario
 from agentbeat_conformance.core_side.servers import Delivery
 from agentbeat_conformance.core_side.stages import Stage
@@ -180,7 +180,7 @@ def _starts() -> Iterator[Scenario]:
         "nobody",
         "nobody listens",
         failed(),
-        arrange=lambda stage: stage.target.stop(),
+        absent=frozenset({"target"}),
         posts=(0, 0),
         rule="Data set",
     )
@@ -207,7 +207,7 @@ def _scenarios() -> Iterator[Scenario]:
         "a good one, and white space without an end",
         failed(),
         arrange=_brought(Endless),
-        request={"timeouts.invoke": 5},
+        request={"timeouts.invoke": ENDLESS},
     )
     yield _invocation(
         "failed-at-l2", "status failed, at L2", _BROKEN, tier="L2", arrange=_said(status="failed")

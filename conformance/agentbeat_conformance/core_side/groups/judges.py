@@ -21,7 +21,7 @@ from agentbeat_conformance.core_side.deliveries import (
     refusal,
 )
 from agentbeat_conformance.core_side.expectations import complete, without_judge
-from agentbeat_conformance.core_side.groups.deliveries import LATE, SHORT
+from agentbeat_conformance.core_side.groups.deliveries import ENDLESS, LATE, SHORT
 from agentbeat_conformance.core_side.judges import judged
 from agentbeat_conformance.core_side.scenarios import Scenario
 from agentbeat_conformance.core_side.stages import Stage
@@ -81,7 +81,6 @@ _ANSWERS: Final[tuple[tuple[str, str, Callable[[Stage], Any]], ...]] = (
     ("html", "200 with an HTML page", _brought(lambda _: html_error(200))),
     ("cut", "half a completion, then the connection ends", _brought(Cut)),
     ("hang-up", "the connection ends without an answer", _brought(lambda _: HangUp())),
-    ("nobody", "nobody listens", lambda stage: stage.judge.stop()),
 )
 _LATE: Final[tuple[tuple[str, str, Change], ...]] = (
     ("late", "a good completion after the time-out", lambda a: Late(a, LATE)),
@@ -96,7 +95,7 @@ _ODD: Final[tuple[tuple[str, str, Callable[[Stage], Any]], ...]] = (
 
 
 def _redirected(stage: Stage) -> None:
-    to = f"{stage.canary_origin}/v1/chat/completions"
+    to = f"{stage.canary_origin}/v1/chat/completions?of={stage.run_id}"
     stage.judge.change = lambda _: redirect(307, to)
 
 
@@ -123,8 +122,9 @@ def _scenarios() -> Iterator[Scenario]:
         "endless",
         "a completion, and white space without an end",
         _brought(Endless),
-        request={"timeouts.judge": 5},
+        request={"timeouts.judge": ENDLESS},
     )
+    yield _judge("nobody", "nobody listens", lambda _: None, absent=frozenset({"judge"}))
     yield _judge("redirect", "307 to another origin", _redirected)
     yield _judge(
         "not-configured",
