@@ -247,7 +247,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no certificates": (("target", "https://127.0.0.1:1", "--ca-file", "/no/such"), "--ca-file"),
     "a key that is none": (
         ("controller", "http://127.0.0.1:1", "--deployment", "d", "--verify-key", "tea"),
-        "verify key",
+        "verify_key",
     ),
     "nothing to explain": (("explain", "TEA-1"), "TEA-1"),
     "no such mutant": (("self-test", "--only", "no-such-mutant"), "no-such-mutant"),
