@@ -85,9 +85,10 @@ class EventLog:
         self._run_id = run_id
         self._source = encoded(source)
         self._limits = limits
+        observed = '","'.join(channels)
         self._head = (
             f'{{"schema_version":"target-evidence-v1","run_id":"{run_id}","case_id":"{case_id}",'
-            f'"assurance_level":"L2","observed_channels":{encoded(list(channels))},'
+            f'"assurance_level":"L2","observed_channels":["{observed}"],'
             f'"started_at":"{started_at}","finished_at":'
         ).encode()
         self._events: list[bytes] = []

@@ -123,17 +123,32 @@ _PROSE: Final = re.compile(
 )
 
 
+# What a text holds in which an expression can find anything. To look for these first is a hundred times as
+# fast, and most texts hold none. Those in small letters leave out `i` and `s`: `re.IGNORECASE` finds these two
+# in letters that `str.lower` does not make them of.
+_BEARER_SIGN: Final = "bearer"
+_HEADER_SIGNS: Final = ("author", "cook", "x-ap")
+_TOKEN_SIGNS: Final = (
+    *("sk-", "k_live_", "k_test_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "xox"),
+    *("AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN "),
+)
+
+
 def shaped_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where in `text` something is shaped like a secret; spans may overlap and come in no order."""
-    for match in _BEARER.finditer(text):
-        if not _is_prose(match["scheme"], match["token"] or ""):
+    lowered = text.lower()
+    if _BEARER_SIGN in lowered:
+        for match in _BEARER.finditer(text):
+            if not _is_prose(match["scheme"], match["token"] or ""):
+                yield match.span()
+    if ("@" in text and "://" in text) or any(sign in text for sign in _TOKEN_SIGNS):
+        for match in _TOKENS.finditer(text):
             yield match.span()
-    for match in _TOKENS.finditer(text):
-        yield match.span()
-    if ":" in text:
+    if ":" in text and any(sign in lowered for sign in _HEADER_SIGNS):
         for match in _HEADER.finditer(text):
             yield match.span("value")
-    yield from _named_values(text)
+    if "=" in text or "-" in text or (":" in text and ('"' in text or "'" in text)):
+        yield from _named_values(text)
 
 
 def _is_prose(scheme: str, word: str) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agentbeat_sdk import secret_shapes
 from agentbeat_sdk.redaction import MARK, Redactor
-from agentbeat_sdk.secret_shapes import is_secret_name
+from agentbeat_sdk.secret_shapes import is_secret_name, shaped_spans
 from agentbeat_sdk.streams import DeltaStream, Piece
 
 SECRET = 'tok-9f"Q/+ÿ 7K'
@@ -171,6 +174,52 @@ def test_no_text_keeps_a_secret_and_redacting_twice_is_redacting_once(pieces: li
     cut = redactor.clean(text, limit).text
     assert cleaned.startswith(cut)
     assert len(cut) <= limit
+
+
+def _spans_without_looking_first(text: str) -> list[tuple[int, int]]:
+    """What `shaped_spans` gives when every expression is tried on every text."""
+    bearer = [
+        match.span()
+        for match in secret_shapes._BEARER.finditer(text)
+        if not secret_shapes._is_prose(match["scheme"], match["token"] or "")
+    ]
+    tokens = [match.span() for match in secret_shapes._TOKENS.finditer(text)]
+    headers = [match.span("value") for match in secret_shapes._HEADER.finditer(text)]
+    return [*bearer, *tokens, *headers, *secret_shapes._named_values(text)]
+
+
+class TestSigns:
+    """What a text is looked through for first decides nothing but the time."""
+
+    @given(
+        st.lists(
+            st.sampled_from(
+                [around.replace("{}", secret) for around, secret in SHAPES.values()]
+                + [around for around, _ in SHAPES.values()]
+                + [secret for _, secret in SHAPES.values()]
+                + ["BEARER abc123", "COO\u212aIE: x", "cook\u0131e: x", "X-AP\u0130-KEY: y", "gho_", "xo"]
+                + list(" =-:@/'\"\\")
+                + HARMLESS
+            )
+            | st.text(max_size=4),
+            max_size=5,
+        )
+    )
+    def test_the_same_is_found_as_without_them(self, pieces: list[str]) -> None:
+        text = "".join(pieces)
+        assert list(shaped_spans(text)) == _spans_without_looking_first(text)
+
+    def test_each_letter_of_theirs_has_no_other_case_than_lower_knows(self) -> None:
+        letters = {*secret_shapes._BEARER_SIGN, *"".join(secret_shapes._HEADER_SIGNS)} - {"-"}
+        everything = "".join(map(chr, range(sys.maxunicode + 1)))
+        for found in re.findall(f"[{''.join(letters)}]", everything, re.IGNORECASE):
+            assert found.lower() in letters
+            assert re.fullmatch(found.lower(), found, re.IGNORECASE)
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_each_shape_is_found_when_it_stands_alone(self, shape: str) -> None:
+        around, secret = SHAPES[shape]
+        assert list(shaped_spans(around.format(secret)))
 
 
 @pytest.mark.parametrize("secrets", [[], [""], ["  "]])
