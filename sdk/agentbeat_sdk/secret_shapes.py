@@ -124,8 +124,8 @@ _PROSE: Final = re.compile(
 
 
 # What a text holds in which an expression can find anything. To look for these first is a hundred times as
-# fast, and most texts hold none. Those in small letters leave out `i` and `s`: `re.IGNORECASE` finds these two
-# in letters that `str.lower` does not make them of.
+# fast, and most texts hold none. In those that any case of letters spells, `i` and `s` are left out:
+# `re.IGNORECASE` finds these two also in letters that are others to `str.lower`.
 _BEARER_SIGN: Final = "bearer"
 _HEADER_SIGNS: Final = ("author", "cook", "x-ap")
 _TOKEN_SIGNS: Final = (
