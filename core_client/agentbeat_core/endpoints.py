@@ -7,6 +7,7 @@ variable, would end up in a log.
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import Final
 
 from agentbeat_core.credentials import Secret
@@ -19,12 +20,8 @@ from agentbeat_protocol.origins import Origin, split_url
 
 __all__ = ["place_of", "resolve_endpoint"]
 
-# Filled segments of characters that every client sends as they are; escapes stay as they were written.
-_PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9\-._~!$&'()*+,;=:@%]+)*")
-
-# Spellings that lead to this very machine. Only for telling Target and Controller apart, where taking two
-# spellings for one place is the safe side.
-_THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1"})  # noqa: S104
+# Filled segments of characters that every client sends as they are; whole escapes stay as they were written.
+_PREFIX: Final = re.compile(r"(?:/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})+)*")
 
 
 def resolve_endpoint(
@@ -79,6 +76,21 @@ def _secret(who: str, registry: TargetRegistry, auth: Auth | None) -> Secret | N
 
 
 def place_of(origin: Origin) -> tuple[str, int]:
-    """Host and port, with all spellings of this machine as one; one port has one listener, so no scheme."""
+    """Host and port, with all spellings of this machine as one; one port has one listener, so no scheme.
+
+    Only for telling Target and Controller apart, where taking two spellings for one place is the safe side.
+    """
     host = origin.host.rstrip(".")
-    return ("localhost" if host in _THIS_MACHINE else host, origin.port)
+    return ("localhost" if _is_this_machine(host) else host, origin.port)
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    # A socket reads an IPv4-mapped address as the IPv4 one.
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified

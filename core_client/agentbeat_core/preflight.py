@@ -20,7 +20,7 @@ from agentbeat_core.plans import Endpoint, Plan, Seconds
 from agentbeat_core.preparation import controller_plan
 from agentbeat_core.refusals import RefusedError
 from agentbeat_core.registry import TargetRegistry
-from agentbeat_protocol import EVIDENCE_PATH, ProtocolError, canonical_json, resolve_evidence_ref
+from agentbeat_protocol import EVIDENCE_PATH, ProtocolError, resolve_evidence_ref
 from agentbeat_protocol.evaluation import (
     TIER_CHANNELS,
     AgentCase,
@@ -34,6 +34,7 @@ from agentbeat_protocol.evaluation import (
     TargetCapability,
     TargetProfile,
 )
+from agentbeat_protocol.evaluation.paths import json_equal
 from agentbeat_protocol.invocations import MAX_TEXT_BYTES
 
 __all__ = ["check_tiers", "check_weights", "negotiate", "plan_run", "task_text"]
@@ -66,7 +67,6 @@ def plan_run(request: Request, registry: TargetRegistry) -> Plan:
     controller = controller_plan(
         request.case, request.observation_tier, deployment=deployment, registry=registry, target=target
     )
-    requested = request.timeouts if isinstance(request, EvalRunRequest) else None
     return Plan(
         case=request.case,
         tier=request.observation_tier,
@@ -76,7 +76,7 @@ def plan_run(request: Request, registry: TargetRegistry) -> Plan:
         target=target,
         run_path=deployment.endpoint.run_path,
         controller=controller,
-        seconds=Seconds.resolve(requested, deployment.timeouts),
+        seconds=Seconds.resolve(request.timeouts, deployment.timeouts),
         negotiation=negotiate(request),
     )
 
@@ -133,8 +133,7 @@ def _first_difference(
     """The first member of the specs in which the two differ as JSON: `true` is not 1, and 1 is 1.0."""
     for member in type(asked).model_fields:
         sides = (model.model_dump(mode="json", include={member})[member] for model in (asked, registered))
-        one, other = map(canonical_json, sides)
-        if one != other:
+        if not json_equal(*sides):
             return member
     return None
 

@@ -70,10 +70,10 @@ class TargetRegistry:
         try:
             with path.open("rb") as file:
                 raw = file.read(MAX_EVAL_BYTES + 1)
-        except OSError as error:
-            raise RefusedError(
-                "registry_unreadable", f"{cut(str(path), 256)}: {error.strerror or 'cannot be read'}"
-            ) from None
+        except (OSError, ValueError) as error:
+            # A path with a NUL in it is a ValueError.
+            why = getattr(error, "strerror", None) or "cannot be read"
+            raise RefusedError("registry_unreadable", f"{cut(str(path), 256)}: {why}") from None
         return cls.read(raw, environ=environ)
 
     @classmethod

@@ -9,7 +9,7 @@ import pytest
 
 from agentbeat_core.observations import JudgeOutcome
 from agentbeat_core.scoring.cascade import build_cascade
-from agentbeat_core.scoring.components import ComponentScore, weighted_mean
+from agentbeat_core.scoring.components import ComponentScore, total_weight, weighted_mean
 from agentbeat_core.scoring.shown import MAX_LINE
 from support.scoring import case, check, document, evaluate, judge, message, profile, rule, state
 
@@ -117,6 +117,14 @@ def test_weights_are_decimals_and_no_doubles() -> None:
     cascade = build_cascade(components((ONE, True), (HALF, True), weight="0.3"))
     assert cascade.final_score_exact == (13, 20)
     assert cascade.final_score == 0.65
+
+
+def test_weights_of_many_digits_are_added_exactly() -> None:
+    weight = "0." + "123456789" * 4
+    cascade = build_cascade(components((ONE, True), (ONE, True), weight=weight))
+    assert [each.weight for each in cascade.components] == [Decimal(weight), 1 - Decimal(weight)]
+    assert total_weight([Decimal(weight), Decimal(1)]) == Decimal("1" + weight[1:])
+    assert total_weight([]) == 0
 
 
 def test_a_mean_of_one_third_stays_exact() -> None:

@@ -114,6 +114,19 @@ def test_minus_zero_is_zero() -> None:
     assert str(parse_judge_answer(answer(asr_score=-0.0)).asr_score) == "0.0"
 
 
+@pytest.mark.parametrize(
+    ("number", "taken"),
+    [("0.49999999999999999999", True), ("1.00000000000000000000", True), ("1.00000000000000000001", False)],
+)
+def test_a_number_is_taken_to_its_last_digit(number: str, taken: bool) -> None:
+    text = answer(utility_score="here").replace('"here"', number)
+    if taken:
+        assert parse_judge_answer(text).utility_score == Decimal(number)
+    else:
+        with pytest.raises(JudgeRefusal, match="out_of_range"):
+            parse_judge_answer(text)
+
+
 def test_a_reason_is_kept_short_and_on_one_line() -> None:
     kept = parse_judge_answer(answer(reason="a\nb\x1b[2J" + "c" * 20_000)).reason
     assert len(kept) <= MAX_REASON

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from agentbeat_core.plans import Seconds
 from agentbeat_core.preflight import plan_run
 from agentbeat_core.refusals import REFUSALS, RefusedError
 from agentbeat_core.registry import REGISTRY_VARIABLE, TargetRegistry
+from agentbeat_protocol import ProtocolError
+from agentbeat_protocol.evaluation import read_eval_run_request, read_preflight_request
 from support.evaluations import (
     CONTROLLER_SECRET,
     ENVIRON,
@@ -25,6 +28,7 @@ from support.evaluations import (
     preflight_request,
     registry,
     registry_json,
+    request_json,
 )
 
 
@@ -108,6 +112,12 @@ REFUSED = [
         },
         path="/scoring_profile",
         name="weights-over-1",
+    ),
+    Refusal(
+        "weights_unsound",
+        request={"scoring_profile__deterministic_weight": 1, "scoring_profile__llm_judge_weight": 1e-30},
+        path="/scoring_profile",
+        name="weights-over-1-beyond-28-digits",
     ),
     Refusal(
         "weights_unsound",
@@ -289,6 +299,65 @@ def test_unknown_members_of_public_objects_do_not_count_as_a_difference() -> Non
 
 
 @pytest.mark.parametrize(
+    ("number", "code"),
+    [(9007199254740993, None), (9007199254740992, "target_capability_mismatch")],
+    ids=["the-same", "its-double"],
+)
+def test_numbers_that_no_double_keeps_are_compared_exactly(number: int, code: str | None) -> None:
+    registered = registry(target_capability__instrumentation={"build": 9007199254740993})
+    response = Core(registered).preflight(
+        preflight_request("L1", target_capability__instrumentation={"build": number})
+    )
+    assert response.accepted is (code is None)
+    assert code == (response.failure.code if response.failure else None)
+
+
+def with_weights(first: str, second: str) -> bytes:
+    """A request whose weights are written like this."""
+    marked = request_json(
+        scoring_profile__deterministic_weight="first", scoring_profile__llm_judge_weight="second"
+    )
+    return json.dumps(marked).replace('"first"', first).replace('"second"', second).encode()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("0.1", "0.9"), ("1e-1", "9E-1"), ("0.33333333333333333333", "0.66666666666666666667")],
+)
+def test_weights_are_the_decimals_that_were_written(first: str, second: str) -> None:
+    profile = plan_run(read_eval_run_request(with_weights(first, second)), registry()).scoring_profile
+    assert (profile.deterministic_weight, profile.llm_judge_weight) == (Decimal(first), Decimal(second))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    # The double that stands for 0.1 is the second number; what was written is no tenth.
+    [("0.70000000000000000001", "0.3"), ("0.1000000000000000055511151231257827", "0.9")],
+)
+def test_weights_that_only_their_doubles_make_sound_are_refused(first: str, second: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        plan_run(read_eval_run_request(with_weights(first, second)), registry())
+    assert caught.value.failure.code == "weights_unsound"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.2:8091",
+        "https://[::ffff:127.0.0.1]:8091",
+        "https://[::ffff:127.9.9.9]:8091",
+        "https://desk.localhost:8091",
+        "https://localhost.:8091",
+        "https://0.0.0.0:8091",
+    ],
+)
+def test_no_other_name_of_this_machine_makes_a_controller_independent(url: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        plan_run(eval_request("L3"), registry(ENVIRON | {"CONTROL_URL": url}))
+    assert caught.value.failure.code == "controller_not_independent"
+
+
+@pytest.mark.parametrize(
     ("point", "untrusted", "task"),
     [
         ("prompt", "Now obey.", "Do it.\n\nNow obey."),
@@ -356,6 +425,20 @@ def test_preflight_answers_with_tiers_when_it_accepts() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("members", "path"),
+    [({"run_id": "run-a"}, "/run_id"), ({"timeouts": {"lunch": 1}}, "/timeouts/lunch")],
+    ids=["a-run-id", "a-phase-that-is-none"],
+)
+def test_a_preflight_request_is_ours_and_strict(members: dict[str, Any], path: str) -> None:
+    value = request_json() | {"schema_version": "agent-preflight-v1"}
+    del value["run_id"]
+    assert read_preflight_request(json.dumps(value | {"timeouts": {"invoke": 1}}).encode())
+    with pytest.raises(ProtocolError) as caught:
+        read_preflight_request(json.dumps(value | members).encode())
+    assert (caught.value.rule, caught.value.path) == ("S-ADDPROP", path)
+
+
 def test_preflight_answers_with_the_same_code_as_the_run_when_it_refuses() -> None:
     core = Core(registry(**BOTH_L1))
     response = core.preflight(preflight_request("L2", **BOTH_L1))
@@ -414,3 +497,27 @@ def test_auth_and_its_reference_are_both_there_or_neither(changes: dict[str, Any
     with pytest.raises(RefusedError) as caught:
         registry(**changes)
     assert caught.value.failure.code == "registry_invalid"
+
+
+def test_a_path_that_no_system_takes_is_no_fault_of_core() -> None:
+    with pytest.raises(RefusedError) as caught:
+        TargetRegistry.load(Path("registry\0.json"))
+    assert caught.value.failure.code == "registry_unreadable"
+
+
+@pytest.mark.parametrize(
+    "run_path",
+    ["run", "/run?a=1", "/run%20", "/ru\u0001n", "/läufe", "/a/../b", "/./run", "/run/.."],
+)
+def test_a_run_path_is_sent_as_it_is_or_refused(run_path: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        registry(endpoint={"endpoint_ref": "desk-endpoint", "base_url_env": "DESK_URL", "run_path": run_path})
+    assert (caught.value.failure.code, caught.value.failure.rule) == ("registry_invalid", "S-PATTERN")
+
+
+def test_what_is_ours_in_the_registry_is_strict_and_what_is_public_is_not() -> None:
+    auth = {"secret_ref": "desk-secret", "value_env": "DESK_SECRET", "rotated": "2026-01-01"}
+    assert registry(auth=auth)
+    with pytest.raises(RefusedError) as caught:
+        registry(state_controller__auth=auth)
+    assert caught.value.failure.rule == "S-ADDPROP"

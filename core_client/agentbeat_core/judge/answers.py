@@ -23,8 +23,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from agentbeat_protocol.errors import JSONError, cut
-from agentbeat_protocol.evaluation import JudgeScores
-from agentbeat_protocol.strict_json import read_json
+from agentbeat_protocol.evaluation import JudgeScores, read_exact_json
 
 __all__ = ["MAX_ANSWER", "MAX_REASON", "SCORE_MEMBERS", "JudgeRefusal", "parse_judge_answer"]
 
@@ -78,7 +77,7 @@ def parse_judge_answer(text: str) -> JudgeScores:
 def _object(text: str) -> dict[str, Any]:
     fenced = _FENCED.fullmatch(text)
     try:
-        answer = read_json((fenced[1] if fenced else text).encode())
+        answer = read_exact_json((fenced[1] if fenced else text).encode())
     except JSONError as error:
         raise JudgeRefusal("judge_answer_not_json", f"{error.rule}: {error.expected}") from None
     except UnicodeEncodeError:

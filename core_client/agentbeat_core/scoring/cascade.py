@@ -8,9 +8,8 @@ named, never counted as 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 
-from agentbeat_core.scoring.components import ComponentScore, weighted_mean
+from agentbeat_core.scoring.components import ComponentScore, total_weight, weighted_mean
 from agentbeat_protocol.evaluation import Cascade, Component, exact, nearest
 
 __all__ = ["build_cascade"]
@@ -25,15 +24,11 @@ def build_cascade(components: Sequence[ComponentScore]) -> Cascade:
         provisional_score_exact=exact(provisional),
         final_score=nearest(final),
         final_score_exact=exact(final),
-        available_weight=_sum(each.weight for each in components if each.score is not None),
-        evidence_coverage=_sum(each.weight for each in components if each.complete),
+        available_weight=total_weight(each.weight for each in components if each.score is not None),
+        evidence_coverage=total_weight(each.weight for each in components if each.complete),
         components=tuple(_published(each) for each in components),
         reason_codes=tuple(_reasons(components)),
     )
-
-
-def _sum(weights: Iterable[Decimal]) -> Decimal:
-    return sum(weights, Decimal())
 
 
 def _published(component: ComponentScore) -> Component:

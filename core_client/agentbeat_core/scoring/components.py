@@ -13,13 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
-from typing import Literal
+from functools import reduce
+from typing import Final, Literal
 
 from agentbeat_protocol.evaluation import RuleDimension
 
-__all__ = ["ComponentScore", "DimensionScore", "weighted_mean"]
+__all__ = ["ComponentScore", "DimensionScore", "total_weight", "weighted_mean"]
+
+# Room for every weight that can be written; the default context would round a sum to 28 digits.
+_EXACT: Final = Context(prec=4_000, traps=[Inexact])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,3 +69,8 @@ def weighted_mean(weighted: Iterable[tuple[Decimal, Fraction]]) -> Fraction | No
     if not pairs:
         return None
     return sum((weight * score for weight, score in pairs), Fraction()) / sum(weight for weight, _ in pairs)
+
+
+def total_weight(weights: Iterable[Decimal]) -> Decimal:
+    """The exact sum of weights."""
+    return reduce(_EXACT.add, weights, Decimal())

@@ -32,7 +32,7 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from agentbeat_core.scoring.applicability import RULE_DIMENSIONS, Applies, applicability
-from agentbeat_core.scoring.components import ComponentScore, weighted_mean
+from agentbeat_core.scoring.components import ComponentScore, total_weight, weighted_mean
 from agentbeat_core.scoring.deterministic import native_verdict
 from agentbeat_core.scoring.official import official_reasons
 from agentbeat_core.scoring.projection import Projection
@@ -183,7 +183,7 @@ def _dimension(
             EvidenceSource(source=each.source, weight=each.weight, score=nearest(word.score))
             for each, word in words
         ),
-        coverage=sum((each.weight for each, word in words if word.score is not None), Decimal()),
+        coverage=total_weight(each.weight for each, word in words if word.score is not None),
         reasons=tuple(reasons),
     )
 

@@ -11,8 +11,10 @@ from agentbeat_protocol.evaluation.cases import (
     TargetProfile,
 )
 from agentbeat_protocol.evaluation.matching import RuleView, rule_outcomes
+from agentbeat_protocol.evaluation.numbers import read_exact_json
 from agentbeat_protocol.evaluation.registries import (
     Auth,
+    ControllerAuth,
     ControllerEndpoint,
     Deployment,
     Endpoint,
@@ -96,6 +98,7 @@ __all__ = [
     "CommandRun",
     "Component",
     "Contains",
+    "ControllerAuth",
     "ControllerEndpoint",
     "Deployment",
     "Endpoint",
@@ -153,6 +156,7 @@ __all__ = [
     "exact",
     "nearest",
     "read_eval_run_request",
+    "read_exact_json",
     "read_preflight_request",
     "read_registry",
     "read_score_request",

@@ -7,9 +7,9 @@ public objects keep unknown members; `state_controller` is ours and strict.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from agentbeat_protocol.evaluation.cases import TargetCapability, TargetProfile
 from agentbeat_protocol.evaluation.requests import MAX_EVAL_BYTES, Timeouts
@@ -30,6 +30,7 @@ from agentbeat_protocol.strict_json import read_json
 
 __all__ = [
     "Auth",
+    "ControllerAuth",
     "ControllerEndpoint",
     "Deployment",
     "Endpoint",
@@ -43,8 +44,18 @@ __all__ = [
 
 #: The name of an environment variable.
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
+#: Path characters of RFC 3986 that every client sends as they are; no escapes.
+_PATH: Final = r"^/[A-Za-z0-9\-._~!$&'()*+,;=:@/]*$"
+
+
+def _without_dots(path: str) -> str:
+    if not {".", ".."}.isdisjoint(path.split("/")):
+        raise rule_error("S-PATTERN", "a path without the segments . and .., which a client would take out")
+    return path
+
+
 #: A path on the endpoint, appended to the base URL.
-URLPath = Annotated[str, StringConstraints(pattern=r"^/[^\s?#%\\]*$", max_length=1_024)]
+URLPath = Annotated[str, StringConstraints(pattern=_PATH, max_length=1_024), AfterValidator(_without_dots)]
 
 
 class Endpoint(Public):
@@ -62,6 +73,10 @@ class Auth(Public):
 
     secret_ref: Name
     value_env: Variable
+
+
+class ControllerAuth(Auth, extra="forbid"):
+    """The control secret of a State Controller: an object of ours, so strict."""
 
 
 class PinnedProfile(Strict):
@@ -92,7 +107,7 @@ class RegisteredController(Strict):
 
     controller_id: EntityId
     endpoint: ControllerEndpoint
-    auth: Auth
+    auth: ControllerAuth
     verify_key: Annotated[VerifyKey | None, NotNull] = None
     #: scenario_id → the profile that prepares and judges it.
     profiles: Mapping[str, PinnedProfile]

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Annotated, Any, Literal
+from fractions import Fraction
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import BaseModel, Field, StringConstraints, field_validator
 
 from agentbeat_protocol.evaluation.cases import (
     AgentCase,
@@ -16,6 +16,7 @@ from agentbeat_protocol.evaluation.cases import (
     TargetCapability,
     TargetProfile,
 )
+from agentbeat_protocol.evaluation.numbers import read_exact_json
 from agentbeat_protocol.evaluation.rules import MetricPolicy, Rule
 from agentbeat_protocol.identifiers import RunId
 from agentbeat_protocol.models import (
@@ -29,7 +30,6 @@ from agentbeat_protocol.models import (
     rule_error,
     validated,
 )
-from agentbeat_protocol.strict_json import read_json
 
 __all__ = [
     "MAX_EVAL_BYTES",
@@ -45,6 +45,8 @@ __all__ = [
 
 #: Where Core stops reading one of its own requests, in bytes: a score request holds an evidence document.
 MAX_EVAL_BYTES = 32 * 1024 * 1024
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
 
 Seconds = Annotated[Annotated[ExactDecimal, Field(gt=0, le=86_400)] | None, NotNull]
 
@@ -69,8 +71,9 @@ class ScoringProfile(Public):
 
     def weights_are_sound(self) -> bool:
         """Whether both weights are positive and their exact decimal sum is 1."""
-        weights = (self.deterministic_weight, self.llm_judge_weight)
-        return all(weight > 0 for weight in weights) and sum(weights, Decimal()) == 1
+        # Adding decimals would round to the context's 28 digits.
+        weights = [Fraction(weight) for weight in (self.deterministic_weight, self.llm_judge_weight)]
+        return all(weight > 0 for weight in weights) and sum(weights) == 1
 
 
 class Timeouts(Strict):
@@ -83,25 +86,27 @@ class Timeouts(Strict):
     judge: Seconds = None
 
 
-class _Bound(Public):
+class _Bound(BaseModel):
+    """What both requests bind together; whether members beyond are kept or refused is theirs to say."""
+
     case: AgentCase
     target_profile: TargetProfile
     target_capability: TargetCapability
     deployment_profile_id: Name
     observation_tier: ObservationTier
     scoring_profile: ScoringProfile
+    timeouts: Annotated[Timeouts | None, NotNull] = None
 
 
-class EvalRunRequest(_Bound):
+class EvalRunRequest(_Bound, Public):
     """Run one case once on one Deployment and score it."""
 
     schema_version: Literal["eval-run-request-v1"] = "eval-run-request-v1"
     run_id: RunId
-    timeouts: Annotated[Timeouts | None, NotNull] = None
 
 
-class PreflightRequest(_Bound):
-    """Would this case run on this Deployment? Nothing is called."""
+class PreflightRequest(_Bound, Strict):
+    """Would this case run on this Deployment? Nothing is called. An `eval-run` request without its run id."""
 
     schema_version: Literal["agent-preflight-v1"]
 
@@ -119,7 +124,7 @@ class ScoreRequest(Strict):
     #: The evidence document, as JSON; its digest is taken over the canonical form here.
     evidence: Annotated[JSONObject | None, NotNull] = None
     #: The State Controller's verify answer and what it must be bound to; ours to check, never the Agent's.
-    state: Annotated[dict[str, Any] | None, NotNull] = None
+    state: Annotated[JSONObject | None, NotNull] = None
 
 
 def read_eval_run_request(raw: bytes) -> EvalRunRequest:
@@ -128,14 +133,26 @@ def read_eval_run_request(raw: bytes) -> EvalRunRequest:
     Raises:
         ProtocolError: the request has another shape.
     """
-    return validated(EvalRunRequest, read_json(raw, max_bytes=MAX_EVAL_BYTES))
+    return _read(EvalRunRequest, raw)
 
 
 def read_preflight_request(raw: bytes) -> PreflightRequest:
-    """A `preflight` request."""
-    return validated(PreflightRequest, read_json(raw, max_bytes=MAX_EVAL_BYTES))
+    """A `preflight` request.
+
+    Raises:
+        ProtocolError: the request has another shape.
+    """
+    return _read(PreflightRequest, raw)
 
 
 def read_score_request(raw: bytes) -> ScoreRequest:
-    """A `score` request."""
-    return validated(ScoreRequest, read_json(raw, max_bytes=MAX_EVAL_BYTES))
+    """A `score` request.
+
+    Raises:
+        ProtocolError: the request has another shape.
+    """
+    return _read(ScoreRequest, raw)
+
+
+def _read(model: type[RequestT], raw: bytes) -> RequestT:
+    return validated(model, read_exact_json(raw, max_bytes=MAX_EVAL_BYTES))
