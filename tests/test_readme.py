@@ -35,5 +35,7 @@ def test_every_file_that_the_readme_names_exists():
 
 def test_the_commands_of_the_readme_are_targets_of_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for command in set(re.findall(r"\bmake ([a-z-]+)", README)):
+    commands = set(re.findall(r"(?:^|`)make ([a-z-]+)(?:`|$)", README, re.MULTILINE))
+    assert {"demo", "test", "bench"} <= commands
+    for command in commands:
         assert re.search(rf"^{command}:", makefile, re.MULTILINE), command
