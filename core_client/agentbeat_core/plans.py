@@ -32,7 +32,7 @@ class Seconds:
 
     Attributes:
         connect: for a TCP and TLS connection, within the phase that needs it.
-        invoke: for one invocation, until the last byte of the answer.
+        invoke: for the invocation, until the last byte of its answer, its repetitions included.
         evidence: for reading the evidence document.
         controller: for each step with the State Controller, its retries included.
         judge: for one call of the judge.

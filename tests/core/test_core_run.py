@@ -406,6 +406,20 @@ async def test_a_target_that_stays_busy_fails_the_run_without_an_invocation(targ
     assert (response.target_invocations, target.runs, len(target.seen)) == (0, 0, 3)
 
 
+@pytest.mark.parametrize("asked", ["0", "5"], ids=["slow-to-say-so", "asks-for-more-than-is-left"])
+async def test_a_busy_target_holds_no_run_beyond_its_deadline(target: FakeTarget, asked: str) -> None:
+    async def busy(seen: Seen) -> Answer:
+        await asyncio.sleep(0.08)
+        return error("target_busy", 503, Retry_After=asked)
+
+    target.handle["invoke"] = busy
+    response = await core_for(target).evaluate(eval_request("L1", timeouts={"invoke": 0.1}))
+    assert response.failure is not None
+    # A second try that got no answer in time may have been taken.
+    assert (response.failure.code, response.target_invocations) in [("target_busy", 0), ("target_timeout", 1)]
+    assert len(target.seen) <= 2
+
+
 async def test_an_answer_that_does_not_come_in_time_may_have_started_the_agent(target: FakeTarget) -> None:
     async def wait(seen: Seen) -> Answer:
         await asyncio.sleep(30)
@@ -631,7 +645,7 @@ async def test_an_environment_that_stays_busy_fails_the_run(
 ) -> None:
     controller.fail["reset"] = lambda seen: error("environment_busy", 409, Retry_After="0")
     core = core_for(target, controller)
-    response = await core.evaluate(eval_request("L3", timeouts={"controller": 0.1}))
+    response = await core.evaluate(eval_request("L3", timeouts={"controller": 0.5}))
     assert response.failure is not None
     assert response.failure.code == "environment_busy"
     assert len(controller.steps) > 1

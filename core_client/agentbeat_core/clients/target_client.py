@@ -1,7 +1,8 @@
 """What Core says to a Target: one invocation, and one read of its evidence.
 
 *The invocation* is repeated under the same run id only when the Agent provably was not started: there was no
-connection, or the Target answered 503 `target_busy` (INV-9). Any other fault ends the run. An answer that is
+connection, or the Target answered 503 `target_busy` (INV-9); a few times, and within the one deadline. Any
+other fault ends the run. An answer that is
 not the contract's 200, an error or a redirect among them, is `target_contract_failed`.
 
 `invocations` counts the POSTs that may have started the Agent, so it is 0 or 1: a POST that provably did not
@@ -178,26 +179,29 @@ class TargetClient:
         return await self.peer.send("GET", path, seconds=remaining, max_bytes=MAX_EVIDENCE_BYTES)
 
     async def _post_until_started(self, body: bytes) -> Reply:
-        for pause in (*_PAUSES, None):
+        """Post until the Target takes the run, the tries are used up, or the deadline has passed."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self.seconds.invoke
+        for tries, pause in enumerate((*_PAUSES, None), start=1):
             try:
                 reply = await self.peer.send(
                     "POST",
                     self.run_path,
-                    seconds=self.seconds.invoke,
+                    seconds=max(deadline - clock(), 0.001),
                     max_bytes=MAX_RESPONSE_BYTES,
                     content=body,
                     headers={RUN_ID_HEADER: self.run_id, CASE_ID_HEADER: self.case_id},
                 )
             except TransportError as error:
-                if error.started or pause is None:
-                    raise _failed(error) from None
+                failed, asked = _failed(error), 0.0
             else:
                 if reply.status != 503 or reply.error_code != "target_busy":
                     return reply
-                if pause is None:
-                    raise _not_started("target_busy", f"the Target was busy {len(_PAUSES) + 1} times")
-                pause = max(pause, min(reply.retry_after() or 0, _LONGEST_PAUSE))
-            await asyncio.sleep(pause)
+                failed = _not_started("target_busy", f"the Target was busy, tries: {tries}")
+                asked = min(reply.retry_after() or 0.0, _LONGEST_PAUSE)
+            if failed.invocations or pause is None or clock() + max(pause, asked) >= deadline:
+                raise failed
+            await asyncio.sleep(max(pause, asked))
         raise RuntimeError("the last try returns or raises")
 
     def _invocation(self, text: str) -> bytes:
