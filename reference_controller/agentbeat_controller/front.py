@@ -2,7 +2,8 @@
 
 `guarded` wraps an ASGI application:
 
-- a head beyond its bounds is 431, and any other fault that nobody has answered is 500 `internal_error`;
+- a head that two readers could read differently is 400, one beyond its bounds 431, and any other fault that
+  nobody has answered is 500 `internal_error`;
 - each answer is `Cache-Control: no-store` and `X-Content-Type-Options: nosniff` (INV-11);
 - an answer that comes before the body's end is sent at once; then the connection is closed, after a bounded
   time in which the client may stop sending and read.
@@ -16,10 +17,11 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
+from agentbeat_controller.framing import body_length, check_framing
 from agentbeat_controller.refusals import RetryLaterError
 from agentbeat_protocol import ProtocolError, check_media_type, error_envelope, status_of
 
@@ -67,8 +69,7 @@ async def read_body(scope: Scope, receive: Receive, *, max_bytes: int, seconds: 
             `request_timeout`, or `invalid_request` for a client that has gone.
     """
     check_media_type(header(scope, b"content-type"))
-    announced = header(scope, b"content-length")
-    if announced is not None and announced.isdigit() and int(announced) > max_bytes:
+    if (body_length(scope) or 0) > max_bytes:
         raise _too_large(max_bytes)
     try:
         async with asyncio.timeout(seconds):
@@ -107,12 +108,8 @@ def guarded(app: ASGIApp, limits: ControllerLimits) -> ASGIApp:
             return
         exchange = _Exchange(scope, receive, send, limits)
         try:
-            if _head_too_large(scope, limits):
-                await _error("request_header_too_large", "expected a shorter head")(
-                    scope, exchange.receive, exchange.send
-                )
-                return
-            await app(scope, exchange.receive, exchange.send)
+            refused = _refused_head(scope, limits)
+            await (refused or app)(scope, exchange.receive, exchange.send)
         except Exception:
             _log.exception("a call failed")
             if not exchange.started:
@@ -125,11 +122,17 @@ def guarded(app: ASGIApp, limits: ControllerLimits) -> ASGIApp:
     return front
 
 
-def _head_too_large(scope: Scope, limits: ControllerLimits) -> bool:
+def _refused_head(scope: Scope, limits: ControllerLimits) -> Response | None:
     fields: list[tuple[bytes, bytes]] = scope["headers"]
     size = sum(len(name) + len(value) for name, value in fields)
     size += len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
-    return len(fields) > limits.max_header_fields or size > limits.max_head_bytes
+    if len(fields) > limits.max_header_fields or size > limits.max_head_bytes:
+        return _error("request_header_too_large", "expected a shorter head")
+    try:
+        check_framing(scope)
+    except ProtocolError as error:
+        return refusal(error)
+    return None
 
 
 def _error(code: str, message: str) -> Response:
@@ -143,10 +146,9 @@ class _Exchange:
         self._receive = receive
         self._send = send
         self._limits = limits
-        names: dict[bytes, Any] = {name.lower(): value for name, value in scope["headers"]}
-        length = names.get(b"content-length", b"0")
+        names = {name.lower(): value for name, value in scope["headers"]}
         #: Whether there is body left that nobody has read.
-        self._unread = b"transfer-encoding" in names or length.strip() not in (b"0", b"")
+        self._unread = b"transfer-encoding" in names or names.get(b"content-length", b"0").strip() != b"0"
         self.started = False
         self.finished = False
 

@@ -26,6 +26,15 @@ class ControllerLimits:
     lease_seconds: int = 15 * 60
     #: seconds from now that a renewal may ask for at most; a longer one is 400
     max_lease_seconds: int = 24 * 60 * 60
+    #: connections to one plane; further ones are 503. Both planes together stay below the 1,024 files that a
+    #: process may usually open
+    max_connections: int = 400
+    #: seconds from the connection, or the first byte of a later request, to the end of a head; then 408
+    head_seconds: int = 10
+    #: seconds that a connection may rest between two requests
+    idle_seconds: int = 75
+    #: seconds in which a client takes nothing of its answer until the connection is cut
+    stalled_seconds: int = 30
     #: bytes of a request's header fields together; more is 431
     max_head_bytes: int = 32 * _KIB
     #: header fields of a request; more is 431

@@ -19,18 +19,24 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import uvicorn
 
+from agentbeat_controller.connections import BoundedConfig, BoundedProtocol
+from agentbeat_controller.limits import ControllerLimits
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-__all__ = ["PortError", "Service"]
+__all__ = ["PlaneError", "PortError", "Service"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG: Final = 512
-_IDLE_SECONDS: Final = 75
 
 
 class PortError(Exception):
     """A port cannot be listened on; the message names plane, host, port and the system's reason."""
+
+
+class PlaneError(Exception):
+    """A plane's application did not start; the message names the plane."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +57,12 @@ class Service:
     """The two planes of one Controller, bound to their ports.
 
     Args:
-        drain_seconds: how long calls in flight may take when the service stops.
+        limits: of connections, and how long calls in flight may take when the service stops.
     """
 
-    def __init__(self, control: _Plane, business: _Plane, *, drain_seconds: int) -> None:
+    def __init__(self, control: _Plane, business: _Plane, *, limits: ControllerLimits) -> None:
         self._planes = (control, business)
-        self._servers = tuple(_Server(_config(plane, drain_seconds)) for plane in self._planes)
+        self._servers = tuple(_Server(_config(plane, limits), name=plane.name) for plane in self._planes)
         self.control_url = control.url
         self.business_url = business.url
 
@@ -69,23 +75,24 @@ class Service:
         host: str = "127.0.0.1",
         control_port: int = 0,
         business_port: int = 0,
-        drain_seconds: int = 10,
+        limits: ControllerLimits | None = None,
     ) -> Service:
         """Listen on both ports; port 0 takes a free one.
 
         Raises:
             PortError: one of them cannot be listened on; the other is given back.
         """
-        control_socket = _listen("control plane", host, control_port)
+        limits = limits or ControllerLimits()
+        control_socket = _listen("control plane", host, control_port, limits)
         try:
-            business_socket = _listen("business plane", host, business_port)
+            business_socket = _listen("business plane", host, business_port, limits)
         except PortError:
             control_socket.close()
             raise
         return cls(
             _Plane(name="control plane", socket=control_socket, app=control, lifespan="off"),
             _Plane(name="business plane", socket=business_socket, app=business, lifespan="auto"),
-            drain_seconds=drain_seconds,
+            limits=limits,
         )
 
     async def run(self, *, on_ready: Callable[[], None] = lambda: None) -> None:
@@ -93,6 +100,9 @@ class Service:
 
         Args:
             on_ready: called once, when both planes answer.
+
+        Raises:
+            PlaneError: an application did not start; the other plane is stopped again.
         """
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
@@ -111,6 +121,8 @@ class Service:
             # Where one plane has failed, or `on_ready` has, the other must not go on alone.
             self.stop()
             await asyncio.gather(*running, return_exceptions=True)
+            for plane in self._planes:
+                plane.socket.close()  # a server that never came up has not
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
 
@@ -124,8 +136,10 @@ class Service:
 class _Server(uvicorn.Server):
     """A server that leaves the signals to the service and says when it is up."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, *, name: str) -> None:
         super().__init__(config)
+        self._name = name
+        #: Set when it serves, or never will.
         self.up = asyncio.Event()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -136,15 +150,22 @@ class _Server(uvicorn.Server):
             self.up.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as usual, then say so."""
-        await super().startup(sockets=sockets)
+        """Start as usual, then say so.
+
+        Raises:
+            PlaneError: the application gave up; uvicorn would end the process.
+        """
+        try:
+            await super().startup(sockets=sockets)
+        except SystemExit:
+            raise PlaneError(f"{self._name}: the application did not start") from None
         self.up.set()
 
 
-def _config(plane: _Plane, drain_seconds: int) -> uvicorn.Config:
-    return uvicorn.Config(
+def _config(plane: _Plane, limits: ControllerLimits) -> BoundedConfig:
+    config = BoundedConfig(
         plane.app,
-        http="httptools",
+        http=BoundedProtocol,
         loop="asyncio",
         ws="none",
         lifespan=plane.lifespan,
@@ -152,12 +173,14 @@ def _config(plane: _Plane, drain_seconds: int) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=_IDLE_SECONDS,
-        timeout_graceful_shutdown=drain_seconds,
+        timeout_keep_alive=limits.idle_seconds,
+        timeout_graceful_shutdown=limits.drain_seconds,
     )
+    config.limits = limits
+    return config
 
 
-def _listen(name: str, host: str, port: int) -> socket.socket:
+def _listen(name: str, host: str, port: int, limits: ControllerLimits) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         opened = socket.create_server((host, port), family=family, backlog=_BACKLOG)
@@ -166,5 +189,7 @@ def _listen(name: str, host: str, port: int) -> socket.socket:
     # asyncio sets TCP_NODELAY only on sockets that name their protocol; without it each answer on a kept
     # connection waits 40 ms for the client's delayed acknowledgement.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=opened.detach())
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; each accepted connection inherits it
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limits.stalled_seconds * 1000)
     listening.setblocking(False)
     return listening

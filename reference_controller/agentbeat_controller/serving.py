@@ -28,7 +28,7 @@ from agentbeat_controller.front import guarded
 from agentbeat_controller.keys import KeyFolder, KeyFolderError
 from agentbeat_controller.limits import ControllerLimits
 from agentbeat_controller.receipts import ReceiptSigner
-from agentbeat_controller.servers import PortError, Service
+from agentbeat_controller.servers import PlaneError, PortError, Service
 from agentbeat_controller.transactions import Transactions
 from agentbeat_protocol import ProtocolError
 
@@ -69,7 +69,7 @@ def serve(options: ServeOptions) -> int:
     umask = os.umask(0o077)
     try:
         _serve(options)
-    except (KeyFolderError, PortError, SetupError, ProtocolError, ValueError, OSError) as error:
+    except (KeyFolderError, PlaneError, PortError, SetupError, ProtocolError, ValueError, OSError) as error:
         print(f"agentbeat controller: {_reason(error)}", file=sys.stderr)
         return 2
     finally:
@@ -115,7 +115,7 @@ def _serve(options: ServeOptions) -> None:
             host=options.host,
             control_port=options.control_port,
             business_port=options.business_port,
-            drain_seconds=limits.drain_seconds,
+            limits=limits,
         )
         told = _told(options, service, keys, signer, controller_id, engine.url.render_as_string())
         _run(service, control, told, options.ready_file)

@@ -11,7 +11,7 @@ import pytest
 
 from agentbeat_controller import ControllerLimits, Door, Service
 from agentbeat_controller.front import guarded
-from agentbeat_controller.servers import PortError
+from agentbeat_controller.servers import PlaneError, PortError
 from support.controllers import code_of
 
 LIMITS = ControllerLimits(early_answer_seconds=1)
@@ -90,7 +90,7 @@ async def planes(app=None):
     async def quick(scope, receive, send):
         await answer(send)
 
-    return Service.bind(control=app or quick, business=quick, drain_seconds=5)
+    return Service.bind(control=app or quick, business=quick, limits=ControllerLimits(drain_seconds=5))
 
 
 async def test_it_is_ready_when_both_planes_answer_and_stops_when_asked():
@@ -134,6 +134,23 @@ async def test_when_nobody_can_be_told_that_it_is_up_it_ends():
     service = await planes()
     with pytest.raises(OSError, match="no such folder"):
         await asyncio.wait_for(service.run(on_ready=fails), 10)
+    async with httpx.AsyncClient() as http:
+        with pytest.raises(httpx.ConnectError):
+            await http.get(service.control_url)
+
+
+async def test_when_an_application_cannot_start_neither_plane_goes_on():
+    """A plane that never came up is an error with its name, not a server that waits for ever."""
+
+    async def broken(scope, receive, send):
+        assert scope["type"] == "lifespan"
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no room"})
+
+    service, told = Service.bind(control=broken, business=broken), []
+    with pytest.raises(PlaneError, match="business plane"):
+        await asyncio.wait_for(service.run(on_ready=lambda: told.append("ready")), 10)
+    assert told == []
     async with httpx.AsyncClient() as http:
         with pytest.raises(httpx.ConnectError):
             await http.get(service.control_url)

@@ -23,7 +23,7 @@ class Exchange:
             "server": ("controller.test", 80),
             "client": ("127.0.0.1", 1),
             "root_path": "",
-            "headers": list(headers),
+            "headers": [(b"host", b"controller.test"), *headers],
         }
         self.body = list(body)
         self.reads = 0
