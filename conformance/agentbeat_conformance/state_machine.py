@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
+from agentbeat_conformance.controller_answers import error_code
 from agentbeat_conformance.controller_expectations import refused, repeated
 from agentbeat_conformance.controller_probes import ControllerProbe
 from agentbeat_conformance.controller_runs import ControllerRun, Step
 from agentbeat_conformance.exchanges import Exchange
 from agentbeat_conformance.expectations import permitted
 from agentbeat_conformance.requirements import CouldNotRun, Finding
-from agentbeat_conformance.state_model import Expectation, Model, Move, RunName, programs
+from agentbeat_conformance.state_model import Expectation, Model, Move, RunName, from_a, programs
 from agentbeat_conformance.wires.replay import ReplayError
 from agentbeat_protocol.state_receipts import BindingMode
 
@@ -53,6 +54,12 @@ class Failure:
     moves: tuple[Move, ...]
     findings: tuple[Finding, ...]
     sent: tuple[Exchange, ...]
+
+    @property
+    def signature(self) -> tuple[str, str, str, str | None]:
+        """What is wrong, whichever moves led there: another fault must not take this one's place."""
+        move, answered = self.moves[-1], self.sent[-1]
+        return (move.step, move.twist, answered.outcome, error_code(answered))
 
 
 async def first_failure(
@@ -201,14 +208,16 @@ class _Search:
         self._over.set()
 
     def _chosen(self, coins: tuple[tuple[bool, ...], ...]) -> tuple[Move, ...]:
-        return tuple(move for move, coin in zip(self._failure.moves, coins, strict=True) if any(coin))
+        pairs = zip(self._failure.moves, coins, strict=True)
+        return from_a(tuple(move for move, coin in pairs if any(coin)))
 
     def _fails(self, coins: tuple[tuple[bool, ...], ...]) -> bool:
         moves = self._chosen(coins)
         if moves not in self._known:
             enough = len(self._known) > ATTEMPTS
             self._known[moves] = None if enough else self._sent(moves)
-        return self._known[moves] is not None
+        failure = self._known[moves]
+        return failure is not None and failure.signature == self._failure.signature
 
     def _sent(self, moves: tuple[Move, ...]) -> Failure | None:
         if self._over.is_set():

@@ -24,7 +24,7 @@ from typing import Final, Literal, TypeVar
 
 from agentbeat_protocol.state_receipts import BindingMode
 
-__all__ = ["Expectation", "Model", "Move", "RunName", "programs"]
+__all__ = ["Expectation", "Model", "Move", "RunName", "from_a", "programs"]
 
 ChoiceT = TypeVar("ChoiceT")
 
@@ -69,7 +69,8 @@ Situation = tuple[str, str, bool, int, bool]
 #: Two runs after each other, and one in which everything is repeated.
 _SCRIPTS: Final = (
     "A reset, A release, B reset, A release, A reset, B before, A release, B after, B verify, B release",
-    "A reset, A renew, A before, A renew, A renew-again, A after, A before, A verify, A release, A verify",
+    "A reset, A renew, A before, A renew, A before, A after, A renew-again, A after, A verify, A release,"
+    " A verify, A reset",
 )
 #: How many sequences are looked at for those that are taken.
 _CANDIDATES: Final = 600
@@ -219,6 +220,13 @@ def _refused(key: str, twist: Twist, *permits: str, codes: set[str] | None = Non
         permits=frozenset(permits),
         codes=frozenset(codes or ()),
     )
+
+
+def from_a(moves: tuple[Move, ...]) -> tuple[Move, ...]:
+    """The same moves, with the run that moves first called A."""
+    if not moves or moves[0].run == "A":
+        return moves
+    return tuple(Move("B" if move.run == "A" else "A", move.step, move.twist) for move in moves)
 
 
 @lru_cache

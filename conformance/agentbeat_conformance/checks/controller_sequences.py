@@ -21,7 +21,8 @@ __all__: list[str] = []
 )
 async def any_order(controller: ControllerProbe) -> Findings:
     await controller.control()
-    for mode in await controller.modes():
+    # In catalog first: there one sequence does not stand in the way of the next, whatever went wrong.
+    for mode in sorted(await controller.modes()):
         failure = await first_failure(controller, mode)
         if failure is not None:
             return _findings(failure)

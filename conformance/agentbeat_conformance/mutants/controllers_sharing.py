@@ -52,7 +52,6 @@ class RefusedRunClearsTheEnvironment(BaseController):
     "busy-refusal-is-recorded",
     breaks={"CTL-6.d"},
     text="A run that was once refused as the second one stays refused.",
-    consequences={"CTL-1.z"},
 )
 class BusyRefusalIsRecorded(BaseController):
     def __init__(self) -> None:
