@@ -1,0 +1,177 @@
+"""The writer's side: tickets and checkpoint before the runs, a chained receipt after each, a closing record.
+
+A `Batch` signs in the order that the verifier asks for and can sign in no other: no receipt before the
+checkpoint, none twice for one assignment, nothing after closing. It keeps the chain's head and no outcomes;
+storing what it returns is the caller's.
+
+    batch = Batch(manifest, keyring, anchor=token_digest)
+    framing = batch.framing()                  # manifest, tickets, checkpoint: publish before the first run
+    written = batch.receipt(opening, facts)    # receipt and envelope of one run
+    closing = batch.close()                    # publish outside
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agentbeat_receipts.commitments import Tag
+from agentbeat_receipts.envelopes import Binding, envelope_digest, seal
+from agentbeat_receipts.keys import Keyring
+from agentbeat_receipts.objects import (
+    Checkpoint,
+    ClosingRecord,
+    ComponentName,
+    Document,
+    Envelope,
+    Manifest,
+    Null,
+    Opening,
+    Pair,
+    Receipt,
+    Ticket,
+    sign,
+    write_document,
+)
+
+__all__ = ["Batch", "Facts", "OrderError", "Written"]
+
+
+class OrderError(ValueError):
+    """Something is to be signed that the batch's order does not allow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a receipt discloses beside its commitments.
+
+    Args:
+        components: the digest of each component that ran; None where it was not recorded.
+        values: the disclosed values, exact.
+        evidence: how much evidence of each kind there was.
+    """
+
+    components: Mapping[ComponentName, str | None]
+    values: Mapping[str, int | str | Pair | Null] = field(default_factory=dict)
+    evidence: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The documents of one run; no envelope where none was asked for."""
+
+    receipt: Document
+    envelope: Document | None
+
+
+class Batch:
+    """One manifest's receipts in the making.
+
+    Args:
+        manifest: what is promised.
+        keyring: the keys of every role; the auditor's public half seals the openings.
+        anchor: digest of the time anchor's token over the manifest; None without one.
+    """
+
+    def __init__(self, manifest: Manifest, keyring: Keyring, *, anchor: str | None = None) -> None:
+        self._keyring = keyring
+        self._manifest = sign(manifest, keyring)
+        self._digest = manifest.digest()
+        self._assignments = {entry.assignment for entry in manifest.assignments}
+        self._tickets: dict[str, Document] = {}
+        self._checkpoint: Document | None = None
+        self._head = self._digest
+        if anchor is not None and manifest.mode != "prospective":
+            raise OrderError("an anchor for a retrospective batch, which has no tickets to name it")
+        if manifest.mode == "prospective":
+            self._frame(manifest, anchor)
+        self._done: set[str] = set()
+        self._closed = False
+
+    def framing(self) -> tuple[Document, ...]:
+        """The manifest, and in a prospective batch the tickets in manifest order and the checkpoint."""
+        checkpoint = () if self._checkpoint is None else (self._checkpoint,)
+        return (self._manifest, *self._tickets.values(), *checkpoint)
+
+    def ticket_digest(self, assignment: str) -> str | None:
+        """The digest of an assignment's ticket, which its opening names; None in a retrospective batch."""
+        ticket = self._tickets.get(assignment)
+        return None if ticket is None else ticket.body.digest()
+
+    def receipt(self, opening: Opening, facts: Facts, *, encrypted: bool = True) -> Written:
+        """The next receipt of the chain.
+
+        Args:
+            opening: everything private of the run; its last attempt is the terminal one.
+            encrypted: whether an envelope to the auditor is made; else the caller delivers the opening.
+
+        Raises:
+            OrderError: the opening belongs elsewhere, its assignment has a receipt, or the batch is closed.
+        """
+        self._check_next(opening)
+        envelope = self._sealed(opening) if encrypted else None
+        body = Receipt(
+            manifest=self._digest,
+            assignment=opening.assignment,
+            ticket=opening.ticket,
+            sequence=len(self._done) + 1,
+            previous=self._head,
+            attempts=len(opening.attempts),
+            status=opening.attempts[-1].status,
+            components=dict(facts.components),
+            commitment=opening.commitment(Tag.OPENING),
+            trace=opening.commitment(Tag.TRACE),
+            offers=opening.commitment(Tag.OFFERS),
+            outcome=opening.commitment(Tag.OUTCOME),
+            values=dict(facts.values),
+            evidence=dict(facts.evidence),
+            envelope=None if envelope is None else envelope_digest(envelope.envelope_bytes()),
+        )
+        receipt = sign(body, self._keyring)
+        self._head = body.digest()
+        self._done.add(opening.assignment)
+        return Written(receipt, None if envelope is None else Document(body=envelope))
+
+    def close(self) -> Document:
+        """The closing record; the batch signs nothing more."""
+        if self._closed:
+            raise OrderError("the batch is closed")
+        self._closed = True
+        record = ClosingRecord(manifest=self._digest, count=len(self._done), head=self._head)
+        return sign(record, self._keyring)
+
+    def _frame(self, manifest: Manifest, anchor: str | None) -> None:
+        for entry in manifest.assignments:
+            ticket = Ticket(manifest=self._digest, assignment=entry.assignment, anchor=anchor)
+            self._tickets[entry.assignment] = sign(ticket, self._keyring)
+        digests = tuple(ticket.body.digest() for ticket in self._tickets.values())
+        checkpoint = Checkpoint(manifest=self._digest, anchor=anchor, tickets=digests)
+        self._checkpoint = sign(checkpoint, self._keyring)
+        self._head = checkpoint.digest()
+
+    def _check_next(self, opening: Opening) -> None:
+        if self._closed:
+            raise OrderError("the batch is closed")
+        if opening.manifest != self._digest:
+            raise OrderError("an opening of another manifest")
+        if opening.assignment not in self._assignments:
+            raise OrderError("an opening of an assignment that the manifest does not list")
+        if opening.ticket != self.ticket_digest(opening.assignment):
+            raise OrderError("an opening with another ticket than its assignment's")
+        if opening.assignment in self._done:
+            raise OrderError("a second receipt for one assignment")
+
+    def _sealed(self, opening: Opening) -> Envelope:
+        binding = Binding(
+            manifest=opening.manifest,
+            assignment=opening.assignment,
+            ticket=opening.ticket,
+            commitment=opening.commitment(Tag.OPENING),
+        )
+        sealed = seal(write_document(Document(body=opening)), self._keyring.public, binding)
+        return Envelope(
+            manifest=opening.manifest,
+            assignment=opening.assignment,
+            envelope=base64.b64encode(sealed).decode(),
+        )

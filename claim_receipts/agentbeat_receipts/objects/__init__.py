@@ -1,0 +1,86 @@
+"""The objects of a claim: what is promised, how runs are framed, what came out and what is behind it."""
+
+from agentbeat_receipts.objects.base import Body, Null, Pair
+from agentbeat_receipts.objects.contracts import (
+    Contract,
+    Contrast,
+    DirectionContract,
+    Equivalence,
+    Sign,
+    StabilityContract,
+    Variance,
+)
+from agentbeat_receipts.objects.documents import (
+    SIGNER,
+    Document,
+    SignatureFault,
+    read_document,
+    sign,
+    signature_fault,
+    write_document,
+)
+from agentbeat_receipts.objects.manifests import (
+    COMPONENTS,
+    Arm,
+    Assignment,
+    ComparisonGroup,
+    ComponentName,
+    Manifest,
+    RetryPolicy,
+)
+from agentbeat_receipts.objects.openings import (
+    INITIAL,
+    Attempt,
+    Choice,
+    Envelope,
+    OfferStages,
+    Opening,
+    TraceEvent,
+    TreatmentEvent,
+)
+from agentbeat_receipts.objects.receipts import Receipt, Status
+from agentbeat_receipts.objects.reports import ReportBundle, ReportedAnalysis, ReportedCell
+from agentbeat_receipts.objects.tickets import Checkpoint, ClosingRecord, Ticket
+
+__all__ = [
+    "COMPONENTS",
+    "INITIAL",
+    "SIGNER",
+    "Arm",
+    "Assignment",
+    "Attempt",
+    "Body",
+    "Checkpoint",
+    "Choice",
+    "ClosingRecord",
+    "ComparisonGroup",
+    "ComponentName",
+    "Contract",
+    "Contrast",
+    "DirectionContract",
+    "Document",
+    "Envelope",
+    "Equivalence",
+    "Manifest",
+    "Null",
+    "OfferStages",
+    "Opening",
+    "Pair",
+    "Receipt",
+    "ReportBundle",
+    "ReportedAnalysis",
+    "ReportedCell",
+    "RetryPolicy",
+    "Sign",
+    "SignatureFault",
+    "StabilityContract",
+    "Status",
+    "Ticket",
+    "TraceEvent",
+    "TreatmentEvent",
+    "Variance",
+    "read_document",
+    "sign",
+    "signature_fault",
+    "write_document",
+]

@@ -1,0 +1,135 @@
+"""The private opening of one receipt: the nonce, and everything that the receipt commits to.
+
+Traces and attempts keep their order. Raw output of a model is base64 of its bytes, so that no reader changes
+it; what was parsed from it is exact JSON in normal form C, as are profiles and events.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from agentbeat_protocol.models import Array, Digest, Strict
+from agentbeat_receipts.canonical import canonical_bytes
+from agentbeat_receipts.commitments import Tag, commit
+from agentbeat_receipts.objects.base import Base64, Body, ExactJSON, Id, Positive, Value, type_name
+from agentbeat_receipts.objects.receipts import Status
+
+__all__ = [
+    "INITIAL",
+    "Attempt",
+    "Choice",
+    "Envelope",
+    "OfferStages",
+    "Opening",
+    "TraceEvent",
+    "TreatmentEvent",
+]
+
+#: The cause of every first attempt.
+INITIAL = "initial"
+
+
+class TraceEvent(Strict):
+    """Something that happened, in order; hidden from the counterpart or visible to it."""
+
+    type: Id
+    visibility: Literal["hidden", "visible"]
+    data: ExactJSON
+
+
+class OfferStages(Strict):
+    """One offer as it came, as it was read, and as it was let through."""
+
+    raw: Base64
+    parsed: ExactJSON
+    enforced: ExactJSON
+
+
+class Choice(Strict):
+    """What the chooser was given and what it chose."""
+
+    input: ExactJSON
+    output: ExactJSON
+
+
+class TreatmentEvent(Strict):
+    """A decision of a treatment, such as a guardrail, at one stage."""
+
+    flag: Id
+    stage: Id
+    decision: Literal["applied", "nothing_to_do"]
+    data: ExactJSON
+
+
+class Attempt(Strict):
+    """One try at the assignment."""
+
+    number: Positive
+    #: `initial`, or the failure of the attempt before.
+    cause: Id
+    status: Status
+    #: Why it failed; null when it did not.
+    failure: Id | None
+    events: Array[TraceEvent]
+    offers: Array[OfferStages]
+    choice: Choice | None
+    treatments: Array[TreatmentEvent]
+
+
+class Opening(Body):
+    """Everything private of one run."""
+
+    TYPE: ClassVar[str] = type_name("opening")
+
+    manifest: Digest
+    assignment: Id
+    ticket: Digest | None
+    #: 32 bytes. Its length is the verifier's to judge, so that a wrong one has its own reason.
+    nonce: Base64
+    profile: ExactJSON
+    attempts: Annotated[Array[Attempt], Field(min_length=1)]
+    #: Scalars as the runner reported them: no evidence, but held against what is replayed.
+    reported: dict[Id, Value]
+
+    def nonce_bytes(self) -> bytes:
+        """The nonce itself."""
+        return base64.b64decode(self.nonce)
+
+    def content(self, tag: Tag) -> bytes:
+        """The canonical bytes that the receipt's commitment of this tag is over."""
+        whole = self.model_dump(mode="json", exclude={"nonce"})
+        attempts = whole["attempts"]
+        match tag:
+            case Tag.OPENING:
+                return canonical_bytes(whole)
+            case Tag.TRACE:
+                return canonical_bytes([[a["events"], a["treatments"]] for a in attempts])
+            case Tag.OFFERS:
+                return canonical_bytes([a["offers"] for a in attempts])
+            case Tag.OUTCOME:
+                last = attempts[-1]
+                outcome = {"choice": last["choice"], "failure": last["failure"], "status": last["status"]}
+                return canonical_bytes({**outcome, "reported": whole["reported"]})
+        raise ValueError(f"{tag} is no commitment of a receipt")
+
+    def commitment(self, tag: Tag) -> str:
+        """The commitment of this tag, or ValueError when the nonce is not 32 bytes long."""
+        return commit(self.nonce_bytes(), tag, self.content(tag))
+
+
+class Envelope(Body):
+    """The encrypted opening of one assignment, as it is delivered."""
+
+    TYPE: ClassVar[str] = type_name("envelope")
+
+    manifest: Digest
+    assignment: Id
+    #: Encapsulated key and ciphertext (see `envelopes`).
+    envelope: Base64
+
+    def envelope_bytes(self) -> bytes:
+        """The envelope's bytes, whose digest the receipt carries."""
+        return base64.b64decode(self.envelope)

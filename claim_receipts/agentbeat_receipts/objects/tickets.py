@@ -1,0 +1,49 @@
+"""What frames the runs: a ticket before each, a checkpoint over all tickets, a closing record at the end.
+
+All are signed by the ingress authority. A ticket names the time anchor's token by digest: it was made after
+the token, whatever the operator's clock said. Before the closing record is published outside, a replacement
+of the whole chain cannot be seen.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agentbeat_protocol.models import Digest
+from agentbeat_receipts.objects.base import Body, Counted, Id, SetOf, type_name
+
+__all__ = ["Checkpoint", "ClosingRecord", "Ticket"]
+
+
+class Ticket(Body):
+    """One assignment may run now."""
+
+    TYPE: ClassVar[str] = type_name("ticket")
+
+    manifest: Digest
+    assignment: Id
+    #: SHA-256 over the anchor token's bytes; null without an anchor.
+    anchor: Digest | None
+
+
+class Checkpoint(Body):
+    """These are all the tickets; receipts begin after it, and the first one's `previous` is its digest."""
+
+    TYPE: ClassVar[str] = type_name("checkpoint")
+
+    manifest: Digest
+    anchor: Digest | None
+    tickets: Annotated[SetOf[Digest], Field(min_length=1)]
+
+
+class ClosingRecord(Body):
+    """So many receipts were written, and this is the last."""
+
+    TYPE: ClassVar[str] = type_name("closing-record")
+
+    manifest: Digest
+    count: Counted
+    #: Digest of the last receipt; where there is none, what the first one would have had as `previous`.
+    head: Digest

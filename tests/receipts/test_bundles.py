@@ -1,0 +1,146 @@
+"""A bundle is files that people can read, and comes back as it was written."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from agentbeat_receipts.bundles import BundleError, Delivery, bundle_files, read_bundle, write_bundle
+from agentbeat_receipts.canonical import canonical_bytes, read_exact
+from agentbeat_receipts.objects import read_document, write_document
+from support.receipt_batches import honest, manifest
+
+
+@pytest.mark.parametrize("name", ["claim", "claim.tar"])
+def test_a_bundle_comes_back_as_it_was_written(tmp_path: Path, name: str) -> None:
+    documents = honest().documents()
+    write_bundle(tmp_path / name, documents)
+    read = read_bundle(tmp_path / name)
+    assert sorted(write_document(made) + b"\n" for made in documents) == sorted(d.content for d in read)
+    assert [d.path for d in read] == sorted(d.path for d in read)
+
+
+def test_the_layout_is_the_documented_one(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    paths = {path.relative_to(tmp_path / "claim").as_posix() for path in (tmp_path / "claim").rglob("*.json")}
+    ids = ["p-1.both", "p-1.none", "p-2.both", "p-2.none"]
+    single = {"bundle.json", "manifest.json", "checkpoint.json", "closing-record.json", "report.json"}
+    assert paths == single | {
+        f"{kind}/{name}.json" for kind in ("tickets", "receipts", "envelopes") for name in ids
+    }
+
+
+def test_openings_that_are_not_encrypted_lie_beside() -> None:
+    files = bundle_files(honest(encrypted=False).documents())
+    assert "openings/p-1.none.json" in files
+    assert not any(path.startswith("envelopes/") for path in files)
+
+
+def test_every_file_is_canonical_json_and_one_line_feed() -> None:
+    for content in bundle_files(honest().documents()).values():
+        assert content.endswith(b"\n")
+        assert canonical_bytes(read_exact(content)) + b"\n" == content
+
+
+def test_folder_and_tar_hold_the_same_and_the_tar_depends_on_nothing_else(tmp_path: Path) -> None:
+    documents = honest().documents()
+    for name in ("claim", "one.tar", "two.tar"):
+        write_bundle(tmp_path / name, reversed(documents) if name == "two.tar" else documents)
+    assert read_bundle(tmp_path / "claim") == read_bundle(tmp_path / "one.tar")
+    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+
+
+def test_two_documents_for_one_file_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    other = honest(manifest(title="another")).manifest
+    with pytest.raises(BundleError, match=r"manifest\.json: two different"):
+        write_bundle(tmp_path / "claim", [*honest().documents(), other])
+    assert not (tmp_path / "claim").exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    documents = honest().documents()
+    for name in ("claim", "claim.tar"):
+        write_bundle(tmp_path / name, documents)
+        before = read_bundle(tmp_path / name)
+        with pytest.raises(BundleError, match="there already"):
+            write_bundle(tmp_path / name, documents[:1])
+        assert read_bundle(tmp_path / name) == before
+
+
+@pytest.mark.parametrize(
+    ("format_file", "fault"),
+    [
+        pytest.param(None, "no bundle.json", id="missing"),
+        pytest.param({"format": "agentbeat-claim-bundle", "version": 2}, "version", id="later-version"),
+        pytest.param({"format": "other", "version": 1}, "format", id="another-format"),
+        pytest.param({"version": 1}, "format", id="no-format"),
+    ],
+)
+def test_another_format_or_version_is_refused(tmp_path: Path, format_file: object, fault: str) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    file = tmp_path / "claim" / "bundle.json"
+    file.unlink() if format_file is None else file.write_text(json.dumps(format_file))
+    with pytest.raises(BundleError, match=fault):
+        read_bundle(tmp_path / "claim")
+
+
+def _tar(path: Path, members: list[tuple[tarfile.TarInfo, bytes]]) -> None:
+    with tarfile.open(path, "w:") as archive:
+        for member, content in members:
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+
+
+def _link(name: str) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    return member
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(tarfile.TarInfo("../out.json"), id="parent"),
+        pytest.param(tarfile.TarInfo("/out.json"), id="absolute"),
+        pytest.param(tarfile.TarInfo("receipts/a.txt"), id="other-file"),
+        pytest.param(_link("receipts/a.json"), id="link"),
+    ],
+)
+def test_a_tar_with_anything_but_plain_json_files_inside_is_refused(
+    tmp_path: Path, member: tarfile.TarInfo
+) -> None:
+    format_file = bundle_files([])["bundle.json"]
+    _tar(tmp_path / "claim.tar", [(tarfile.TarInfo("bundle.json"), format_file), (member, b"")])
+    with pytest.raises(BundleError):
+        read_bundle(tmp_path / "claim.tar")
+
+
+def test_a_tar_that_people_made_reads_the_same(tmp_path: Path) -> None:
+    """`tar cf claim.tar .` writes `./` before names, and folders as members."""
+    files = bundle_files(honest().documents())
+    members = [(tarfile.TarInfo(f"./{path}"), content) for path, content in files.items()]
+    _tar(tmp_path / "claim.tar", members)
+    expected = tuple(Delivery(path, content) for path, content in files.items() if path != "bundle.json")
+    assert read_bundle(tmp_path / "claim.tar") == expected
+
+
+def test_a_link_in_a_folder_and_a_file_that_is_no_tar_are_refused(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    (tmp_path / "claim" / "more.json").symlink_to(tmp_path / "claim" / "manifest.json")
+    with pytest.raises(BundleError, match="a link"):
+        read_bundle(tmp_path / "claim")
+    (tmp_path / "claim.tar").write_bytes(b"no tar at all")
+    with pytest.raises(BundleError, match="no tar"):
+        read_bundle(tmp_path / "claim.tar")
+
+
+def test_what_was_read_can_be_read_as_documents(tmp_path: Path) -> None:
+    parts = honest()
+    write_bundle(tmp_path / "claim", parts.documents())
+    read = {d.path: read_document(d.content) for d in read_bundle(tmp_path / "claim")}
+    assert read["manifest.json"] == parts.manifest
+    assert read["receipts/p-1.none.json"] == parts.receipts["p-1.none"]
