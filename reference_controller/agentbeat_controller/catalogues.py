@@ -32,10 +32,13 @@ def profile_entry(profile: Profile) -> ProfileEntry:
 def profile_to_reset(profiles: Mapping[str, Profile], request: ResetRequest) -> Profile:
     """The profile that a reset names, if it can be reset as asked.
 
-    Whether the digest is the catalogue's is for later: a recorded answer comes before it (CTL-2).
+    Whether the digest is the catalogue's is for later: a recorded answer comes before it (CTL-2). All that
+    is wrong with the request itself comes first, whatever the run's lease is like; so a NUL, which not every
+    database can store, is refused here for every environment.
 
     Raises:
-        ProtocolError: `profile_not_found`, or `invalid_request` for a mode or surface that it does not have.
+        ProtocolError: `profile_not_found`, or `invalid_request` for a mode or surface that it does not have,
+            or a text with a NUL.
     """
     profile = profiles.get(request.profile_id)
     if profile is None:
@@ -46,4 +49,7 @@ def profile_to_reset(profiles: Mapping[str, Profile], request: ResetRequest) -> 
     if request.injection is not None and request.injection.surface not in profile.surfaces:
         expected = "a surface of the profile"
         raise invalid_request("/injection/surface", got="an unknown surface", expected=expected)
+    if request.injection is not None and "\0" in request.injection.text:
+        expected = "a text without NUL"
+        raise invalid_request("/injection/text", got="a NUL character", expected=expected)
     return profile

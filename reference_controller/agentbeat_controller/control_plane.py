@@ -163,12 +163,13 @@ class ControlPlane:
         if request.deployment_profile_id not in self._deployments:
             raise not_found("CTL-6", "a Deployment of this Controller")
 
-        def make(connection: Connection, environment_id: str) -> tuple[Lease, ControllerMessage]:
+        def check() -> None:
             if request.profile_digest != profile.profile_digest:
                 raise profile_changed()
+
+        def make(connection: Connection, environment_id: str) -> tuple[Lease, ControllerMessage]:
             self._environment.reset(connection, environment_id, profile, injection=request.injection)
             state_digest = digest(self._environment.state(connection, environment_id))
-            lease_seconds = self.limits.lease_seconds
             lease = Lease(
                 lease_id=store.new_id("lease"),
                 run_id=request.run_id,
@@ -184,7 +185,7 @@ class ControlPlane:
                 state_digest=state_digest,
                 stage="reset",
                 status="active",
-                expires_at=self.book.tick(connection) + lease_seconds * NANOSECONDS,
+                expires_at=self.book.tick(connection) + self.limits.lease_seconds * NANOSECONDS,
             )
             answer = ResetAnswer(
                 **_common(lease),
@@ -196,7 +197,7 @@ class ControlPlane:
             )
             return lease, answer
 
-        return self.book.reset_once(request, make)
+        return self.book.reset_once(request, make, check=check)
 
     def snapshot(self, request: SnapshotRequest) -> bytes:
         """Keep the whole state of one instant (CTL-4, CTL-5)."""
@@ -209,7 +210,7 @@ class ControlPlane:
             taken = Snapshot(
                 snapshot_ref=store.new_id("snapshot"),
                 digest=digest_bytes(content),
-                taken_at=self.book.tick(connection),
+                taken_at=self.book.tick_within(connection, lease),
                 content=content,
             )
             store.add_snapshot(connection, lease.lease_id, request.phase, taken)
@@ -241,7 +242,7 @@ class ControlPlane:
                 after=after,
                 final_response=response,
                 findings=findings,
-                issued_at=Instant.from_nanoseconds(self.book.tick(connection)),
+                issued_at=Instant.from_nanoseconds(self.book.tick_within(connection, lease)),
                 signer=self._signer,
             )
             store.add_receipt(connection, lease.lease_id, receipt)

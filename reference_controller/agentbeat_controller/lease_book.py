@@ -84,6 +84,17 @@ class LeaseBook:
         """
         return store.raise_clock_floor(connection, self.now(connection))
 
+    def tick_within(self, connection: Connection, lease: Lease) -> int:
+        """`tick` for what is kept of a locked lease: work that outlasts its lease comes to nothing.
+
+        Raises:
+            ProtocolError: `lease_expired`; the next call on the lease records that.
+        """
+        time = self.tick(connection)
+        if lease.has_expired(time):
+            raise lease_expired()
+        return time
+
     def ends_by_time(self, connection: Connection, lease: Lease) -> bool:
         """Whether a locked lease has expired; if so that is recorded, and no clock brings it back."""
         if not lease.has_expired(self.now(connection)):
@@ -99,16 +110,22 @@ class LeaseBook:
     # Calls
 
     def reset_once(
-        self, request: ResetRequest, make: Callable[[Connection, str], tuple[Lease, ControllerMessage]]
+        self,
+        request: ResetRequest,
+        make: Callable[[Connection, str], tuple[Lease, ControllerMessage]],
+        *,
+        check: Callable[[], None],
     ) -> bytes:
         """The answer to a reset: the recorded one, or that of a new lease which `make` prepares.
 
         Args:
             make: given the environment id that the run gets; called inside the transaction, and again where
                 that met another one and is begun anew.
+            check: refuses a new run for good; looked at before a refusal that suggests to try again.
 
         Raises:
-            ProtocolError: `lease_expired`, `binding_conflict`, `environment_busy`, or what `make` raises.
+            ProtocolError: `lease_expired`, `binding_conflict`, `environment_busy`, or what `check` and `make`
+                raise.
         """
         request_digest = _request_digest(request)
 
@@ -119,6 +136,7 @@ class LeaseBook:
                 if found is None:
                     raise binding_conflict("the run's first reset")
                 return found
+            check()
             environment_id = self._claim(connection, request)
             lease, answer = make(connection, environment_id)
             store.add_lease(connection, lease)

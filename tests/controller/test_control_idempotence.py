@@ -158,6 +158,27 @@ async def test_on_an_expired_lease_the_checks_come_in_their_order(rig, changes, 
         assert code_of(await run.post("before", **changes)) == (401, "unauthorized")
 
 
+@pytest.mark.parametrize("minutes", [0, 15], ids=["active", "expired"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"injection": {"surface": "note", "text": "a\0b"}},
+        {"injection": {"surface": "elsewhere", "text": "a"}},
+    ],
+    ids=["nul", "surface"],
+)
+async def test_what_is_wrong_with_a_reset_comes_before_what_its_run_is_like(rig, minutes, changes):
+    """400 before `lease_expired` and `binding_conflict`, as for a run that is new."""
+    async with rig.control() as client:
+        run = Run(client)
+        await run.through("reset")
+        rig.clock.advance(minutes * 60)
+        rows = rig.rows()
+        assert code_of(await run.post("reset", **changes)) == (400, "invalid_request")
+        assert code_of(await Run(client, "new").post("reset", **changes)) == (400, "invalid_request")
+        assert rig.rows() == rows
+
+
 async def test_on_an_active_lease_the_conflict_comes_before_the_phase(rig):
     async with rig.control() as client:
         run = Run(client)

@@ -129,6 +129,38 @@ async def test_an_expired_lease_fails_closed(rig, step):
     assert rows["ledger_entries"] == []
 
 
+@pytest.mark.parametrize("step", ["before", "after", "verify"])
+async def test_work_that_outlasts_its_lease_comes_to_nothing(rig, step, monkeypatch):
+    """The lease was active when the call came in; what the call would keep has a time after its end."""
+    done = {"before": ["reset"], "after": ["reset", "before"], "verify": ["reset", "before", "after"]}
+    async with rig.control() as client:
+        run = Run(client)
+        await run.through(*done[step])
+        rows = rig.rows()
+        for name in ("state", "checks"):
+            monkeypatch.setattr(rig.environment, name, _slow(rig, getattr(rig.environment, name)))
+        assert code_of(await run.post(step)) == (409, "lease_expired")
+        assert rig.rows() == rows
+        assert code_of(await run.post(step)) == (409, "lease_expired")
+        assert "expired" in str(rig.rows()["leases"])
+
+
+def _slow(rig, work):
+    def slow(*arguments, **named):
+        rig.clock.advance(15 * 60)
+        return work(*arguments, **named)
+
+    return slow
+
+
+async def test_a_run_that_can_never_be_granted_is_not_told_to_come_again(rig):
+    """`environment_busy` would make Core wait for what stays refused."""
+    async with rig.control() as client:
+        await Run(client, "a", binding_mode="deployment_static").through("reset")
+        second = Run(client, "b", binding_mode="deployment_static", profile_digest="sha256:" + "0" * 64)
+        assert code_of(await second.post("reset")) == (409, "profile_changed")
+
+
 @pytest.mark.parametrize("seconds", [15 * 60 - 1e-9, 15 * 60], ids=["a-nanosecond-before", "at"])
 async def test_the_end_is_an_instant_to_the_nanosecond(rig, seconds):
     async with rig.control() as client:
