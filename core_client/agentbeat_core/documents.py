@@ -6,20 +6,16 @@ out of it before it is cut, so that no part of one is left at the cut.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 from agentbeat_core.credentials import Redactor
 from agentbeat_protocol import ProtocolError, digest_bytes
-from agentbeat_protocol.evaluation import KeptDocument
+from agentbeat_protocol.evaluation import DocumentKind, KeptDocument
 
-__all__ = ["MAX_KEPT_TEXT", "DocumentKind", "keep"]
+__all__ = ["MAX_KEPT_TEXT", "keep"]
 
 #: How much of a document's text a result keeps, in code points.
 MAX_KEPT_TEXT: Final = 256 * 1024
-
-DocumentKind = Literal[
-    "invocation_response", "target_evidence", "state_verify", "snapshot_before", "snapshot_after"
-]
 
 
 def keep(

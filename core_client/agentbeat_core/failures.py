@@ -73,6 +73,8 @@ class ControllerError(RunFailedError):
 
     Attributes:
         uncertain: whether the Controller may have carried the step out all the same.
+        lease_id: the lease that a reset's answer names, although the answer cannot be used otherwise.
     """
 
     uncertain: bool = False
+    lease_id: str | None = None

@@ -295,8 +295,8 @@ async def test_a_run_that_may_outlast_the_lease_renews_it_on_the_controllers_own
 ) -> None:
     await core_for(target, controller).evaluate(eval_request("L1", timeouts={"invoke": 3600}))
     assert controller.steps == ["reset", "renew", "release"]
-    # 3,600 s to invoke, 30 to read evidence, 4 x 30 for the Controller, after the lease's first end.
-    assert controller.seen[1].json()["expires_at"] == "2026-03-01T11:17:30Z"
+    # 3,600 s to invoke, 30 to read evidence, 6 x 30 for the Controller, after the lease's first end.
+    assert controller.seen[1].json()["expires_at"] == "2026-03-01T11:18:30Z"
 
 
 # --- The Target fails -----------------------------------------------------------------------------------
@@ -406,18 +406,29 @@ async def test_a_target_that_stays_busy_fails_the_run_without_an_invocation(targ
     assert (response.target_invocations, target.runs, len(target.seen)) == (0, 0, 3)
 
 
-@pytest.mark.parametrize("asked", ["0", "5"], ids=["slow-to-say-so", "asks-for-more-than-is-left"])
-async def test_a_busy_target_holds_no_run_beyond_its_deadline(target: FakeTarget, asked: str) -> None:
+async def test_a_busy_target_holds_no_run_beyond_its_deadline(
+    target: FakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def busy(seen: Seen) -> Answer:
-        await asyncio.sleep(0.08)
-        return error("target_busy", 503, Retry_After=asked)
+        await asyncio.sleep(0.1)
+        return error("target_busy", 503)
 
+    monkeypatch.setattr("agentbeat_core.clients.target_client._PAUSES", (0.01,) * 20)
     target.handle["invoke"] = busy
-    response = await core_for(target).evaluate(eval_request("L1", timeouts={"invoke": 0.1}))
+    response = await core_for(target).evaluate(eval_request("L1", timeouts={"invoke": 0.25}))
     assert response.failure is not None
-    # A second try that got no answer in time may have been taken.
+    # A last try that got no answer in time may have been taken.
     assert (response.failure.code, response.target_invocations) in [("target_busy", 0), ("target_timeout", 1)]
-    assert len(target.seen) <= 2
+    assert len(target.seen) <= 3
+
+
+async def test_a_busy_target_that_asks_for_more_time_than_is_left_is_not_waited_for(
+    target: FakeTarget,
+) -> None:
+    target.handle["invoke"] = lambda seen: error("target_busy", 503, Retry_After="3")
+    response = await core_for(target).evaluate(eval_request("L1", timeouts={"invoke": 2}))
+    assert response.failure is not None
+    assert (response.failure.code, len(target.seen)) == ("target_busy", 1)
 
 
 async def test_an_answer_that_does_not_come_in_time_may_have_started_the_agent(target: FakeTarget) -> None:
@@ -641,8 +652,10 @@ async def test_a_controller_that_nobody_serves_fails_the_run_before_the_agent_ru
 
 
 async def test_an_environment_that_stays_busy_fails_the_run(
-    target: FakeTarget, controller: FakeController
+    target: FakeTarget, controller: FakeController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The last try has time enough for its answer.
+    monkeypatch.setattr("agentbeat_core.clients.controller_client._BUSY_PAUSE", 0.3)
     controller.fail["reset"] = lambda seen: error("environment_busy", 409, Retry_After="0")
     core = core_for(target, controller)
     response = await core.evaluate(eval_request("L3", timeouts={"controller": 0.5}))
@@ -680,22 +693,41 @@ async def test_a_reset_whose_answer_is_lost_is_released_all_the_same(
     assert target.runs == 0
 
 
-async def test_a_reset_that_planted_another_text_fails_the_run(
-    target: FakeTarget, controller: FakeController
+@pytest.mark.parametrize(
+    ("member", "rule", "released"),
+    [
+        ({"injection_digest": digest("else")}, "RCP-1", True),
+        ({"run_id": "run-other"}, "RCP-1", True),
+        ({"opinion": "fine"}, "S-ADDPROP", True),
+        ({"lease_id": "no token"}, "S-PATTERN", False),
+        ({"lease_id": ["lease-1"]}, "S-TYPE", False),
+    ],
+    ids=[
+        "another-text-planted",
+        "another-run",
+        "unknown-member",
+        "lease-with-a-space",
+        "lease-that-is-no-text",
+    ],
+)
+async def test_a_reset_whose_answer_cannot_be_used_fails_the_run_and_gives_the_environment_back(
+    target: FakeTarget, controller: FakeController, member: Object, rule: str, released: bool
 ) -> None:
-    def other_injection(seen: Seen) -> Answer:
+    def odd(seen: Seen) -> Answer:
         request = seen.json()
         common = {name: request[name] for name in ("schema_version", "run_id", "case_id", "profile_id")}
-        return json_answer(common | controller._reset(request) | {"injection_digest": digest("else")})
+        return json_answer(common | controller._reset(request) | member)
 
-    controller.fail["reset"] = other_injection
+    controller.fail["reset"] = odd
     response = await core_for(target, controller).evaluate(eval_request("L1"))
     assert response.failure is not None
-    assert (response.failure.code, response.failure.path) == (
-        "controller_contract_failed",
-        "/injection_digest",
-    )
+    assert (response.failure.code, response.failure.rule) == ("controller_contract_failed", rule)
     assert target.runs == 0
+    assert controller.released is released
+    # It is kept for the reader, with the rule.
+    assert [(kept.kind, kept.accepted, kept.rule) for kept in response.documents] == [
+        ("state_reset", False, rule)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -732,6 +764,18 @@ async def test_a_controller_stopped_while_the_agent_runs_costs_only_the_l3_chann
     assert set(reasons(response).values()) == {"controller_unavailable: snapshot_after"}
     outcomes = {phase.phase: phase.outcome for phase in response.eval_run.timing.phases}
     assert (outcomes["invoke"], outcomes["snapshot_after"], outcomes["release"]) == ("ok", "failed", "failed")
+
+
+async def test_a_refused_snapshot_answer_is_kept_with_the_rule(
+    target: FakeTarget, controller: FakeController
+) -> None:
+    controller.fail["snapshot_after"] = lambda seen: json_answer({"phase": "after"})
+    response = await core_for(target, controller).evaluate(eval_request("L3"))
+    assert set(reasons(response).values()) == {"controller_contract_failed: S-REQUIRED"}
+    assert response.evaluation is not None
+    kept = response.evaluation.evidence.documents[-1]
+    assert (kept.kind, kept.accepted, kept.rule) == ("state_snapshot", False, "S-REQUIRED")
+    assert controller.released
 
 
 async def test_a_verify_answer_of_another_shape_is_kept_and_refused(

@@ -10,6 +10,7 @@ text. One that does not fit is `controller_contract_failed`, before anything is 
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -38,9 +39,10 @@ from agentbeat_protocol import (
     VerifyRequest,
     digest,
     read_controller_answer,
+    read_json,
 )
 from agentbeat_protocol.controller import Phase
-from agentbeat_protocol.evaluation import KeptDocument
+from agentbeat_protocol.evaluation import DocumentKind
 
 __all__ = ["ControllerClient", "Verified"]
 
@@ -57,6 +59,16 @@ _FAILURE_OF: Final[dict[FaultKind, str]] = {
     "connection_lost": "controller_unavailable",
     "timeout": "controller_timeout",
 }
+
+
+#: The steps whose answers are kept when they are refused, and as what.
+_KEPT_AS: Final[dict[str, DocumentKind]] = {
+    "reset": "state_reset",
+    "renew": "state_renew",
+    "snapshot": "state_snapshot",
+    "verify": "state_verify",
+}
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,18 +217,27 @@ class ControllerClient:
             raise self._contract_failed(step, raw, error)
 
     def _contract_failed(self, step: str, raw: bytes, error: ProtocolError) -> ControllerError:
-        document: KeptDocument | None = None
-        if step == "verify":
-            document = keep("state_verify", raw, redactor=self.redactor, refused=error)
+        kind = _KEPT_AS.get(step)
         failed = ControllerError(
             "controller_contract_failed",
             f"{step}: {error}",
             rule=error.rule,
             path=error.path,
-            document=document,
+            document=kind and keep(kind, raw, redactor=self.redactor, refused=error),
         )
         failed.uncertain = True
+        failed.lease_id = _lease_in(raw) if step == "reset" else None
         return failed
+
+
+def _lease_in(raw: bytes) -> str | None:
+    """The lease that a refused answer names; None when it names none that could be asked to end."""
+    try:
+        answer = read_json(raw)
+    except ProtocolError:
+        return None
+    lease_id = answer.get("lease_id") if isinstance(answer, dict) else None
+    return lease_id if isinstance(lease_id, str) and _TOKEN.fullmatch(lease_id) else None
 
 
 def _pause_after(reply: Reply, unavailable: float | None) -> float | None:

@@ -182,6 +182,7 @@ class TargetClient:
         """Post until the Target takes the run, the tries are used up, or the deadline has passed."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + self.seconds.invoke
+        failed: TargetError | None = None
         for tries, pause in enumerate((*_PAUSES, None), start=1):
             try:
                 reply = await self.peer.send(
@@ -193,7 +194,10 @@ class TargetClient:
                     headers={RUN_ID_HEADER: self.run_id, CASE_ID_HEADER: self.case_id},
                 )
             except TransportError as error:
-                failed, asked = _failed(error), 0.0
+                asked = 0.0
+                # That no time was left for a connection says less than what the last try was told.
+                if failed is None or error.started or clock() < deadline:
+                    failed = _failed(error)
             else:
                 if reply.status != 503 or reply.error_code != "target_busy":
                     return reply

@@ -1,8 +1,9 @@
 """The lease on an environment: taken by reset, always given back.
 
 `leased` releases however its block ends: well, with an error, or cancelled (Ctrl-C). A reset whose answer
-never came may have made a lease all the same, and would keep others out until it expires: it is asked for
-once more, which CTL-2 answers with the recorded lease, and released.
+never came, or cannot be used, may have made a lease all the same, and would keep others out until it expires.
+Where the answer names the lease, that one is released; else it is asked for once more, which CTL-2 answers
+with the recorded one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ __all__ = ["Lease", "leased"]
 _CLEANUP_SECONDS: Final = 5.0
 #: A lease of the default length (15 minutes) is long enough for this many seconds of run, with time to spare.
 _DEFAULT_LEASE_COVERS: Final = 600.0
+#: At L3: renew, two snapshots, reading both, verify.
+_STEPS_UNDER_LEASE: Final = 6
 
 # A task that nobody refers to may be collected before it is done.
 _cleaning: Final[set[asyncio.Task[None]]] = set()
@@ -65,7 +68,7 @@ async def _reset(
             return await controller.reset(attempt_nonce=nonce, snapshots=snapshots)
     except ControllerError as error:
         if error.uncertain:
-            await _to_its_end(_abandon(controller, nonce, snapshots=snapshots))
+            await _to_its_end(_abandon(controller, nonce, snapshots=snapshots, lease_id=error.lease_id))
         raise
     except asyncio.CancelledError:
         await _to_its_end(_abandon(controller, nonce, snapshots=snapshots))
@@ -80,7 +83,7 @@ async def _renew_for(
     The new end is the old one and the run's length: an instant of the Controller's own clock, so that the
     clocks of two machines are never compared.
     """
-    longest = seconds.invoke + seconds.evidence + 4 * seconds.controller
+    longest = seconds.invoke + seconds.evidence + _STEPS_UNDER_LEASE * seconds.controller
     if longest > _DEFAULT_LEASE_COVERS:
         end = answer.expires_at.unix_nanoseconds + int(longest * 1_000_000_000)
         with timeline.phase("reset"):
@@ -93,11 +96,23 @@ async def _release(controller: ControllerClient, timeline: Timeline, lease_id: s
         await controller.release(lease_id, seconds=_CLEANUP_SECONDS)
 
 
-async def _abandon(controller: ControllerClient, nonce: str, *, snapshots: bool) -> None:
-    """Release a lease that may exist, although nobody was told of it."""
+async def _abandon(
+    controller: ControllerClient, nonce: str, *, snapshots: bool, lease_id: str | None = None
+) -> None:
+    """Release a lease that may exist; `lease_id` where the reset's refused answer named it."""
     with suppress(ControllerError):
+        if lease_id is None:
+            lease_id = await _asked_again(controller, nonce, snapshots=snapshots)
+        if lease_id is not None:
+            await controller.release(lease_id, seconds=_CLEANUP_SECONDS)
+
+
+async def _asked_again(controller: ControllerClient, nonce: str, *, snapshots: bool) -> str | None:
+    try:
         answer = await controller.reset(attempt_nonce=nonce, snapshots=snapshots, seconds=_CLEANUP_SECONDS)
-        await controller.release(answer.lease_id, seconds=_CLEANUP_SECONDS)
+    except ControllerError as error:
+        return error.lease_id
+    return answer.lease_id
 
 
 async def _to_its_end(cleaning: Coroutine[Any, Any, None]) -> None:

@@ -12,14 +12,14 @@ from typing import Any, cast
 
 from agentbeat_core.clients import ControllerClient
 from agentbeat_core.clients.controller_client import Verified
-from agentbeat_core.documents import DocumentKind, keep
+from agentbeat_core.documents import keep
 from agentbeat_core.failures import ControllerError
 from agentbeat_core.receipt_checks import check_receipt, state_report
 from agentbeat_core.receipt_records import Expected, ReceiptFailure, RunOrder, SnapshotBytes
 from agentbeat_core.runs.lease import Lease
 from agentbeat_core.runs.timeline import Timeline
 from agentbeat_protocol import SnapshotAnswer, digest_bytes, read_json
-from agentbeat_protocol.evaluation import KeptDocument, StateReport
+from agentbeat_protocol.evaluation import DocumentKind, KeptDocument, StateReport
 from agentbeat_protocol.state_receipts import SnapshotBinding
 
 __all__ = ["Judged", "StateWitness"]
@@ -44,7 +44,7 @@ class StateWitness:
         self._before: SnapshotAnswer | None = None
         self._after: SnapshotAnswer | None = None
         self._moments: dict[str, int] = {}
-        self._reason: str | None = None
+        self._refused: Judged | None = None
 
     async def snapshot_before(self) -> None:
         """Have the state kept, and hold the answer, before anything is asked of the Agent.
@@ -67,12 +67,12 @@ class StateWitness:
             with self._timeline.phase("snapshot_after"):
                 self._after = await self._controller.snapshot(self._lease.answer.lease_id, "after")
         except ControllerError as error:
-            self._reason = f"{error.failure.code}: snapshot_after"
+            self._refused = _refused("snapshot_after", error)
 
     async def judge(self, final_response: str) -> Judged:
         """Have the run judged, and check the receipt."""
         if self._before is None or self._after is None:
-            return Judged(reason=self._reason or "snapshots_missing")
+            return self._refused or Judged(reason="snapshots_missing")
         before, after = self._before, self._after
         try:
             with self._timeline.phase("verify"):
@@ -81,9 +81,7 @@ class StateWitness:
                     self._lease.answer.lease_id, before=before, after=after, final_response=final_response
                 )
         except ControllerError as error:
-            documents = () if error.document is None else (error.document,)
-            rule = f": {error.failure.rule}" if error.failure.rule else ": verify"
-            return Judged(reason=f"{error.failure.code}{rule}", documents=documents)
+            return _refused("verify", error)
         return self._checked(verified, snapshots, self._expected(before, after, final_response))
 
     async def _read(self, snapshot: SnapshotAnswer) -> bytes | None:
@@ -148,6 +146,12 @@ class StateWitness:
             final_response=final_response,
             verify_key=plan.verify_key,
         )
+
+
+def _refused(step: str, error: ControllerError) -> Judged:
+    """No report, because of this step: the reason names the broken rule, or the step where there is none."""
+    documents = () if error.document is None else (error.document,)
+    return Judged(reason=f"{error.failure.code}: {error.failure.rule or step}", documents=documents)
 
 
 def _binding(snapshot: SnapshotAnswer) -> SnapshotBinding:

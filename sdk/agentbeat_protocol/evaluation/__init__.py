@@ -39,6 +39,7 @@ from agentbeat_protocol.evaluation.requests import (
 from agentbeat_protocol.evaluation.responses import (
     TIER_CHANNELS,
     ChannelState,
+    DocumentKind,
     EvalRun,
     EvalRunResponse,
     Evaluation,
@@ -101,6 +102,7 @@ __all__ = [
     "ControllerAuth",
     "ControllerEndpoint",
     "Deployment",
+    "DocumentKind",
     "Endpoint",
     "EvalRun",
     "EvalRunRequest",

@@ -26,6 +26,7 @@ from agentbeat_protocol.verdicts import Check, Verdicts
 __all__ = [
     "TIER_CHANNELS",
     "ChannelState",
+    "DocumentKind",
     "EvalRun",
     "EvalRunResponse",
     "Evaluation",
@@ -86,12 +87,23 @@ class ChannelState(Strict):
     reason: str | None = None
 
 
+#: What a document is: the Target's, an answer of the State Controller (`state_…`), or a snapshot's bytes.
+DocumentKind = Literal[
+    "invocation_response",
+    "target_evidence",
+    "state_reset",
+    "state_renew",
+    "state_snapshot",
+    "state_verify",
+    "snapshot_before",
+    "snapshot_after",
+]
+
+
 class KeptDocument(Strict):
     """A document that was received: kept for the reader, whether or not it was accepted."""
 
-    kind: Literal[
-        "invocation_response", "target_evidence", "state_verify", "snapshot_before", "snapshot_after"
-    ]
+    kind: DocumentKind
     digest: Digest
     size_bytes: Count
     accepted: bool
