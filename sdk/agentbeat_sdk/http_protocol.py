@@ -18,7 +18,6 @@ What it adds:
 from __future__ import annotations
 
 import asyncio
-import enum
 import http
 import re
 from collections.abc import Callable
@@ -45,12 +44,11 @@ class LimitedConfig(Config):
 # RFC 9112, section 3.2: where the request's target is a URL, it is one that this server may be asked for.
 _HTTP_URL: Final = re.compile(rb"https?://[^/?#@]+(?:[/?]|$)", re.IGNORECASE)
 
-
-class _State(enum.Enum):
-    WAITING = "between two requests"
-    HEAD = "a head has begun"
-    BODY = "the head is complete, the body is not"
-    ANSWER = "the request is complete, its answer is not"
+# The states of a connection. Constants of the module, for they are asked for with every header field.
+_WAITING: Final = "between two requests"
+_HEAD: Final = "a head has begun"
+_BODY: Final = "the head is complete, the body is not"
+_ANSWER: Final = "the request is complete, its answer is not"
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -65,8 +63,9 @@ class LimitedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = config.limits
+        self.timeout_keep_alive = config.limits.idle_timeout  # type: ignore[assignment]
         self._retry = ((b"retry-after", b"%d" % config.limits.retry_after),)
-        self._state = _State.WAITING
+        self._state: str = _WAITING
         self._deadline: asyncio.TimerHandle | None = None
         self._refusal: RefusedError | None = None
         self._fields = 0  # header and trailer fields of this request
@@ -108,23 +107,23 @@ class LimitedProtocol(HttpToolsProtocol):
         except httptools.HttpParserError:
             self._unreadable()
         # The usual request comes in whole, and needs no deadline.
-        if self._state in (_State.WAITING, _State.HEAD) and not self._deaf:
+        if self._state in (_WAITING, _HEAD) and not self._deaf:
             if self._raw_bytes == 0:
                 self._arm(self._limits.head_timeout, self._head_is_late)
             self._raw_bytes += len(data)
             if self._raw_bytes > self._limits.max_head_bytes:
                 self._refuse(self._head_too_large())
-        elif self._state is _State.BODY and not self._body_begun and not self._deaf:
+        elif self._state is _BODY and not self._body_begun and not self._deaf:
             self._body_begun = True
             self._arm(self._limits.body_timeout, self._body_is_late)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more, but it may still read: whether the connection stays open for that."""
-        begun = self._state is _State.BODY and self.cycle.response_started
-        if (begun or self._state is _State.ANSWER) and not self._gentle.closed:
+        begun = self._state is _BODY and self.cycle.response_started
+        if (begun or self._state is _ANSWER) and not self._gentle.closed:
             self.cycle.keep_alive = False
             return True
-        if self._state in (_State.HEAD, _State.BODY) and not self._deaf:
+        if self._state in (_HEAD, _BODY) and not self._deaf:
             self._refuse(RefusedError("invalid_request", "expected the whole request"))
         self._close_now()
         return False
@@ -139,7 +138,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """The server stops: a request that is not complete yet is not waited for."""
-        if self._state is _State.BODY and not self._deaf:
+        if self._state is _BODY and not self._deaf:
             self._refuse(RefusedError("target_draining", "the Target is stopping", self._retry))
         else:
             super().shutdown()
@@ -148,9 +147,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
-        if self._state is not _State.WAITING:
+        if self._state is not _WAITING:
             self._fail(RefusedError("invalid_request", "expected one request at a time"))
-        self._state = _State.HEAD
+        self._state = _HEAD
         self._fields = self._head_bytes = 0
         super().on_message_begin()
 
@@ -163,7 +162,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """A whole field: of the head, or a trailer, which is counted and left out."""
         self._fields += 1
         self._count(len(name) + len(value) + 4)
-        if self._state is _State.HEAD:
+        if self._state is _HEAD:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -181,7 +180,7 @@ class LimitedProtocol(HttpToolsProtocol):
             # As a whole it is the path of no route, which is found out behind the secret.
             self.scope["path"] = self.url.decode("latin-1")
         self._gentle.request = self.cycle
-        self._state = _State.BODY
+        self._state = _BODY
         self._raw_bytes, self._body_begun = 0, False
         # An answer that comes before the body's end closes the connection; on_message_complete lifts this.
         self._keep_alive = self.cycle.keep_alive and not upgrade
@@ -190,7 +189,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The request is complete."""
         super().on_message_complete()
-        self._state = _State.ANSWER
+        self._state = _ANSWER
         self._disarm()
         if not self.cycle.response_started:
             self.cycle.keep_alive = self._keep_alive
@@ -199,11 +198,9 @@ class LimitedProtocol(HttpToolsProtocol):
         """The answer was given to the transport."""
         self._gentle.flush()
         super().on_response_complete()
-        self._unset_keepalive_if_required()  # ours looks at what the client has not taken yet
         if not self.transport.is_closing():
-            self._state = _State.WAITING
+            self._state = _WAITING
             self._raw_bytes, self._unsent = 0, -1
-            self._arm(self._limits.idle_timeout, self._look)
 
     def _count(self, size: int) -> None:
         self._head_bytes += size
@@ -223,7 +220,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _unreadable(self) -> None:
         """The parser has given up."""
-        if self._state is _State.ANSWER:
+        if self._state is _ANSWER:
             # It did so behind a complete request, which still gets its answer.
             self._deaf = True
             self.cycle.keep_alive = False
@@ -232,7 +229,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._refuse(self._refusal or malformed)
 
     def _head_is_late(self) -> None:
-        if self._state is _State.WAITING and self._raw_bytes == 0:
+        if self._state is _WAITING and self._raw_bytes == 0:
             self._close_now()  # nothing was asked
         else:
             self._refuse(RefusedError("request_timeout", "expected the whole head sooner"))
@@ -242,7 +239,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _refuse(self, refusal: RefusedError) -> None:
         """Answer in the application's place, then close. An application that has begun sees a disconnect."""
-        begun = self._state is _State.BODY
+        begun = self._state is _BODY
         if not begun or not self.cycle.response_started:
             self._write(refusal.answer())
         if begun:
@@ -263,7 +260,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Close after what was written; gently while the client may still be sending."""
         if self._gentle.closed:
             return
-        if self._deaf or self._state is _State.BODY:
+        if self._deaf or self._state is _BODY:
             self._gentle.closed = self._deaf = True
             if self._socket.can_write_eof():
                 self._socket.write_eof()
@@ -277,16 +274,16 @@ class LimitedProtocol(HttpToolsProtocol):
         self._disarm()
         self._socket.close()
         if self._socket.get_write_buffer_size():
-            self._arm(self._limits.idle_timeout, self._look)
+            self._arm(self._limits.idle_timeout, self.timeout_keep_alive_handler)
 
-    def _look(self) -> None:
+    def timeout_keep_alive_handler(self) -> None:
         """Nothing has come in for a while: wait on only for a client that still takes its answer."""
         unsent = self._socket.get_write_buffer_size()
         if unsent and unsent == self._unsent:
             self._socket.abort()
         elif unsent:
             self._unsent = unsent
-            self._arm(self._limits.idle_timeout, self._look)
+            self._arm(self._limits.idle_timeout, self.timeout_keep_alive_handler)
         else:
             self._close_now()
 
@@ -296,5 +293,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self._deadline = self.loop.call_later(seconds, late)
 
     def _disarm(self) -> None:
+        self._unset_keepalive_if_required()
         if self._deadline is not None:
             self._deadline.cancel()
