@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from agentbeat_conformance.controller_expectations import LEASES, ROUTES, goes_on, refused, repeated
 from agentbeat_conformance.controller_probes import ControllerProbe
 from agentbeat_conformance.controller_runs import ControllerRun, Step
 from agentbeat_conformance.expectations import permitted
-from agentbeat_conformance.requirements import Capability, Finding, Findings, Level, requirement
+from agentbeat_conformance.requirements import Capability, CouldNotRun, Finding, Findings, Level, requirement
 
 __all__: list[str] = []
 
@@ -267,3 +268,26 @@ async def answers_outlive_a_restart(controller: ControllerProbe) -> Findings:
         for step, body in bodies.items():
             found += await _asked_again(run, step, body, ", after a restart")
         return found
+
+
+@requirement(
+    "CTL-2.t",
+    level=Level.MUST,
+    tier="controller",
+    section=ROUTES,
+    text="Two equal requests that arrive at the same time have one answer: one lease and one receipt.",
+    permits={"200"},
+    kills={"racing-resets-are-two-leases"},
+)
+async def equal_requests_at_once(controller: ControllerProbe) -> Findings:
+    found: list[Finding] = []
+    async with controller.run() as run:
+        for step in ("reset", "before", "after", "verify"):
+            body = run.body(step)
+            first, second = await asyncio.gather(run.attempt(step, body=body), run.send(step, body=body))
+            if first.status != 200:
+                raise CouldNotRun(f"{step}, sent twice at once, was answered {first.outcome}, not 200")
+            found += repeated(first, second, f"{step}, sent twice at once")
+            if found:
+                break
+    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentbeat_conformance.controller_expectations import ROUTES, goes_on, refused
-from agentbeat_conformance.controller_probes import ControllerProbe
+from agentbeat_conformance.controller_expectations import LEASES, ROUTES, goes_on, refused
+from agentbeat_conformance.controller_probes import SHORT_LEASE_SECONDS, ControllerProbe
 from agentbeat_conformance.expectations import permitted
 from agentbeat_conformance.requirements import Capability, CouldNotRun, Finding, Findings, Level, requirement
 
@@ -140,3 +140,22 @@ async def runs_see_their_own(controller: ControllerProbe) -> Findings:
         if first.canary.encode() in second.content("after"):
             return [Finding("after: got another run's canary", second.granted["read-after"].index)]
         return ()
+
+
+@requirement(
+    "CTL-6.g",
+    level=Level.MUST,
+    tier="controller",
+    section=LEASES,
+    text="A lease that has expired holds the Deployment's environment no longer.",
+    needs={Capability.STATIC, Capability.EXPIRY},
+    permits={"200"},
+    kills={"expired-lease-keeps-the-environment"},
+)
+async def expired_run_makes_way(controller: ControllerProbe) -> Findings:
+    async with controller.run(mode="deployment_static") as first:
+        await first.through("reset")
+        await controller.session.pause(SHORT_LEASE_SECONDS + 1)
+        async with controller.run(mode="deployment_static") as second:
+            granted = await second.send("reset")
+            return list(permitted(granted, {"200"}, "a second run, once the first has expired"))

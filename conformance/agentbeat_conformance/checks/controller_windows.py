@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentbeat_conformance.controller_expectations import ROUTES
-from agentbeat_conformance.controller_probes import ControllerProbe
+from agentbeat_conformance.controller_expectations import LEASES, ROUTES
+from agentbeat_conformance.controller_probes import SHORT_LEASE_SECONDS, ControllerProbe
 from agentbeat_conformance.controller_runs import ControllerRun
 from agentbeat_conformance.requirements import Capability, CouldNotRun, Finding, Findings, Level, requirement
 
@@ -78,7 +78,7 @@ async def closed_after_release(controller: ControllerProbe) -> Findings:
     "CTL-12.d",
     level=Level.MUST,
     tier="controller",
-    section="Environment, profile, catalogue, lease",
+    section=LEASES,
     text="With no snapshots planned the business plane is open from reset to release.",
     needs={Capability.WRITE},
     permits={"200"},
@@ -117,3 +117,21 @@ async def refused_calls_change_nothing(controller: ControllerProbe) -> Findings:
         if run.canary.encode() in run.content("before"):
             return [Finding("before: got what was refused before it", run.granted["read-before"].index)]
         return ()
+
+
+@requirement(
+    "CTL-12.f",
+    level=Level.MUST,
+    tier="controller",
+    section=LEASES,
+    text="On a lease that has expired a business call is refused, though its window was open.",
+    needs={Capability.WRITE, Capability.EXPIRY},
+    permits={"409"},
+    kills={"window-outlives-the-lease"},
+)
+async def closed_after_expiry(controller: ControllerProbe) -> Findings:
+    async with controller.run() as run:
+        await run.through("reset", "before")
+        await run.write_inside()
+        await controller.session.pause(SHORT_LEASE_SECONDS + 1)
+        return await _closed(run, "on an expired lease", "before")

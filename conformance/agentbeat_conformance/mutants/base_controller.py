@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from agentbeat_conformance.mutants.base_leases import Lease, Recorded
 from agentbeat_conformance.mutants.base_phases import BasePhases
-from agentbeat_conformance.mutants.base_shelf import PROFILES, ShelfProfile
+from agentbeat_conformance.mutants.base_shelf import ShelfProfile
 from agentbeat_conformance.mutants.registry import SECRET, ASGIApp, Stream
 from agentbeat_conformance.mutants.replies import JSON_TYPE, Asked, Refused, Reply, json_reply
 from agentbeat_conformance.mutants.streams import Connections, Reading
@@ -71,8 +71,8 @@ class BaseController(BasePhases):
         return Connections(app=self.serve)
 
     @property
-    def verify_key(self) -> str:
-        """The public key of its receipts."""
+    def verify_key(self) -> str | None:
+        """The public key of its receipts; None where they are unsigned."""
         return self.signer.verify_key
 
     # --- From request to answer
@@ -154,7 +154,9 @@ class BaseController(BasePhases):
 
     def catalogue(self) -> dict[str, Any]:
         """The catalogue."""
-        entries = [{**profile.entry(), "profile_digest": profile.digest} for profile in PROFILES.values()]
+        entries = [
+            {**profile.entry(), "profile_digest": profile.digest} for profile in self.profiles.values()
+        ]
         return {
             "schema_version": "state-controller-v1",
             "controller_id": self.controller_id,
@@ -199,7 +201,7 @@ class BaseController(BasePhases):
 
     def profile(self, request: ControllerMessage) -> ShelfProfile:
         """CTL-9: the profile of the catalogue."""
-        profile = PROFILES.get(request.profile_id)
+        profile = self.profiles.get(request.profile_id)
         if profile is None:
             raise Refused("profile_not_found", "expected a profile of the catalogue")
         return profile

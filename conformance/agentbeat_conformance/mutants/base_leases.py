@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from agentbeat_protocol import (
-    Instant,
     ResetRequest,
     VerifyRequest,
     digest,
@@ -38,7 +37,7 @@ class Taken:
 
     ref: str
     digest: str
-    taken_at: Instant
+    taken_at: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,7 +98,7 @@ def receipt_members(
     checks: Sequence[Mapping[str, Any]],
     verdicts: Mapping[str, Any],
     score: Mapping[str, Any] | None,
-    issued_at: Instant,
+    issued_at: str,
 ) -> dict[str, Any]:
     """Every member of a receipt but its digest and its signature."""
     asked = lease.request
@@ -122,12 +121,12 @@ def receipt_members(
         "verdicts": dict(verdicts),
         "checks_digest": digest(list(checks)),
         "native_score": score,
-        "issued_at": str(issued_at),
+        "issued_at": issued_at,
     }
 
 
 def _binding(taken: Taken) -> dict[str, str]:
-    return {"ref": taken.ref, "digest": taken.digest, "taken_at": str(taken.taken_at)}
+    return {"ref": taken.ref, "digest": taken.digest, "taken_at": taken.taken_at}
 
 
 def _base64url(raw: bytes) -> str:

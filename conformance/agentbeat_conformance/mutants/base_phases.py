@@ -49,6 +49,7 @@ class BasePhases:
 
     controller_id: ClassVar[str] = "controller-conformance"
     lease_seconds: ClassVar[int] = 900
+    profiles: ClassVar[Mapping[str, ShelfProfile]] = PROFILES
 
     def __init__(self) -> None:
         self.leases: dict[str, Lease] = {}
@@ -108,7 +109,7 @@ class BasePhases:
             request=request,
             environment_id=environment_id,
             injection_digest=self.digest_of_injection(request.injection),
-            state_digest=self.digest_of(self.bytes_of(self.shelves[environment_id].state())),
+            state_digest=self.digest_of(self.bytes_of(self.state_of(self.shelves[environment_id]))),
             expires_at=self.now() + self.lease_seconds * _NANOSECONDS,
         )
         if request.binding_mode == "deployment_static":
@@ -155,11 +156,11 @@ class BasePhases:
 
     def snapshot(self, lease: Lease, phase: str) -> dict[str, Any]:
         """CTL-4, CTL-5: keep the whole state of one instant."""
-        content = self.bytes_of(self.shelves[lease.environment_id].state())
+        content = self.bytes_of(self.state_of(self.shelves[lease.environment_id]))
         taken = Taken(
             ref=f"snapshot-{secrets.token_hex(8)}",
             digest=self.digest_of(content),
-            taken_at=Instant.from_nanoseconds(self.now()),
+            taken_at=self.told(self.now()),
         )
         self.snapshots[taken.ref] = content
         lease.taken[phase] = taken
@@ -167,9 +168,13 @@ class BasePhases:
         return {
             "snapshot_ref": taken.ref,
             "digest": taken.digest,
-            "taken_at": str(taken.taken_at),
+            "taken_at": taken.taken_at,
             "phase": phase,
         }
+
+    def state_of(self, shelf: Shelf) -> dict[str, Any]:
+        """The whole state."""
+        return shelf.state()
 
     def bytes_of(self, state: Mapping[str, Any]) -> bytes:
         """CTL-5: the bytes that the snapshot route returns."""
@@ -181,7 +186,7 @@ class BasePhases:
             self.check_snapshot(lease, phase, getattr(request, phase).model_dump())
         lease.stage = "verify"
         checks = self.checks(lease, request)
-        verdicts = self.verdicts(PROFILES[lease.request.profile_id], checks)
+        verdicts = self.verdicts(self.profiles[lease.request.profile_id], checks)
         score = self.score(checks)
         members = receipt_members(
             lease,
@@ -190,7 +195,7 @@ class BasePhases:
             checks=checks,
             verdicts=verdicts,
             score=score,
-            issued_at=Instant.from_nanoseconds(self.now()),
+            issued_at=self.told(self.now()),
         )
         receipt = self.seal(self.bound(members))
         return {
@@ -209,7 +214,7 @@ class BasePhases:
     def checks(self, lease: Lease, request: VerifyRequest) -> list[dict[str, Any]]:
         """CTL-8: the native checks over the two snapshots and the final response."""
         before, after = (json.loads(self.snapshots[lease.taken[phase].ref]) for phase in ("before", "after"))
-        profile = PROFILES[lease.request.profile_id]
+        profile = self.profiles[lease.request.profile_id]
         return native_checks(profile, before, after, final_response=request.final_response)
 
     def verdicts(self, profile: ShelfProfile, checks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -240,7 +245,11 @@ class BasePhases:
 
     def end_of(self, lease: Lease) -> str:
         """When the lease expires."""
-        return str(Instant.from_nanoseconds(lease.expires_at))
+        return self.told(lease.expires_at)
+
+    def told(self, nanoseconds: int) -> str:
+        """A time as it is written."""
+        return str(Instant.from_nanoseconds(nanoseconds))
 
     def release(self, lease: Lease) -> dict[str, Any]:
         """The end of the lease."""

@@ -96,6 +96,27 @@ class RecordedAnswerComesBeforeExpiry(_Short):
 
 
 @controller_mutant(
+    "expired-lease-keeps-the-environment",
+    breaks={"CTL-6.g"},
+    text="A run whose lease has expired holds the Deployment's environment until it is released.",
+)
+class ExpiredLeaseKeepsTheEnvironment(_Short):
+    def check_free(self) -> None:
+        if self.holder is not None and not self.holder.released:
+            raise Refused("environment_busy", "expected it to be released first", ("Retry-After", "1"))
+
+
+@controller_mutant(
+    "window-outlives-the-lease",
+    breaks={"CTL-12.f"},
+    text="It lets business calls in on a lease that has expired.",
+)
+class WindowOutlivesTheLease(_Short):
+    def lets_in(self, lease: Lease) -> bool:
+        return lease.is_open
+
+
+@controller_mutant(
     "released-lease-expires",
     breaks={"CTL-2.s"},
     text="A released lease expires in its time, and its recorded answers with it.",

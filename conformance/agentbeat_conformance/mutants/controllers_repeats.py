@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from agentbeat_conformance.mutants.base_controller import BaseController
 from agentbeat_conformance.mutants.base_leases import Lease
 from agentbeat_conformance.mutants.registry import controller_mutant
-from agentbeat_conformance.mutants.replies import Refused
+from agentbeat_conformance.mutants.replies import Asked, Refused
 from agentbeat_protocol import ControllerMessage, RenewRequest, ResetRequest, VerifyRequest
 
 __all__: list[str] = []
@@ -21,7 +22,7 @@ _EVERY = {"CTL-2.a", "CTL-2.b", "CTL-2.c", "CTL-2.d", "CTL-2.e"}
     "recorded-answers-are-written-anew",
     breaks=_EVERY,
     text="It writes a recorded answer in another spelling each time: the same JSON in other bytes.",
-    consequences={"CTL-1.z", "CTL-2.f", "CTL-2.l"},
+    consequences={"CTL-1.z", "CTL-2.t", "CTL-2.f", "CTL-2.l"},
 )
 class RecordedAnswersAreWrittenAnew(BaseController):
     def recorded(self, lease: Lease, phase: str, request: ControllerMessage) -> bytes | None:
@@ -33,7 +34,7 @@ class RecordedAnswersAreWrittenAnew(BaseController):
     "reset-again-is-a-new-lease",
     breaks={"CTL-2.a"},
     text="The same reset again ends the lease and gives a new one.",
-    consequences={"CTL-1.z", "CTL-2.f", "CTL-2.l"},
+    consequences={"CTL-1.z", "CTL-2.t", "CTL-2.f", "CTL-2.l"},
 )
 class ResetAgainIsANewLease(BaseController):
     def find(self, request: ControllerMessage) -> Lease | None:
@@ -42,6 +43,20 @@ class ResetAgainIsANewLease(BaseController):
             lease.released = True
             return None
         return lease
+
+
+@controller_mutant(
+    "racing-resets-are-two-leases",
+    breaks={"CTL-2.t"},
+    text="Two equal resets that arrive at the same time get a lease each.",
+)
+class RacingResetsAreTwoLeases(BaseController):
+    async def admitted(self, asked: Asked, route: str) -> ControllerMessage:
+        request = await super().admitted(asked, route)
+        if isinstance(request, ResetRequest) and request.run_id not in self.leases:
+            await asyncio.sleep(0.01)
+            self.leases.pop(request.run_id, None)
+        return request
 
 
 class _Forgetful(BaseController):
@@ -57,7 +72,7 @@ class _Forgetful(BaseController):
     "snapshot-again-is-out-of-order",
     breaks={"CTL-2.b"},
     text="The same snapshot before again is 409 phase_out_of_order.",
-    consequences={"CTL-1.z", "CTL-2.f", "CTL-2.l"},
+    consequences={"CTL-1.z", "CTL-2.t", "CTL-2.f", "CTL-2.l"},
 )
 class SnapshotAgainIsOutOfOrder(_Forgetful):
     forgets = "before"
@@ -67,7 +82,7 @@ class SnapshotAgainIsOutOfOrder(_Forgetful):
     "snapshot-is-taken-again",
     breaks={"CTL-2.b"},
     text="The same snapshot after again is taken anew, under another ref.",
-    consequences={"CTL-1.z", "CTL-2.f", "CTL-2.l"},
+    consequences={"CTL-1.z", "CTL-2.t", "CTL-2.f", "CTL-2.l"},
 )
 class SnapshotIsTakenAgain(_Forgetful):
     forgets = "after"
@@ -88,7 +103,7 @@ class SnapshotIsTakenAgain(_Forgetful):
     "verify-again-is-a-new-receipt",
     breaks={"CTL-2.c"},
     text="The same verify again is judged anew and gets a second receipt.",
-    consequences={"CTL-1.z", "CTL-2.f", "CTL-10.c"},
+    consequences={"CTL-1.z", "CTL-2.t", "CTL-2.f", "CTL-10.c"},
 )
 class VerifyAgainIsANewReceipt(BaseController):
     def recorded(self, lease: Lease, phase: str, request: ControllerMessage) -> bytes | None:
