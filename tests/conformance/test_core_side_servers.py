@@ -88,7 +88,6 @@ async def test_what_is_not_right_is_refused(raw: bytes, status: bytes) -> None:
     async with HostileTarget(Journal(), secret=SECRET) as target:
         came = await told(target.port, raw)
     assert came.split(b" ")[1] == status
-    assert target.invocations == 0 or status == b"400"
 
 
 async def test_a_chunked_request_that_waits_for_leave_to_go_on_is_read() -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from agentbeat_protocol import error_envelope
 
 __all__ = [
     "ENDLESS_BYTES",
+    "JSON",
     "Answer",
     "Chunked",
     "Cut",
@@ -44,6 +44,7 @@ __all__ = [
     "refusal",
 ]
 
+#: The header field of a JSON body.
 JSON: Final[Fields] = (("Content-Type", "application/json"),)
 #: How much of an endless answer there is, in bytes: more than anybody may read, less than fills a memory.
 ENDLESS_BYTES: Final = 64 * 1024 * 1024
@@ -75,10 +76,6 @@ class Answer:
         """The whole answer."""
         framing = (("Content-Length", str(len(self.body))),) if self.version == "1.1" else ()
         return self.head(*framing, ("Connection", "close")) + self.body
-
-    def with_fields(self, *fields: tuple[str, str]) -> Answer:
-        """The answer with more header fields."""
-        return replace(self, fields=(*self.fields, *fields))
 
     async def send(self, line: Line) -> None:
         """Write it at once."""
@@ -221,13 +218,12 @@ def redirect(status: int, location: str | None, body: bytes = b"") -> Answer:
     return Answer(status=status, body=body, fields=() if location is None else (("Location", location),))
 
 
-def gzipped(answer: Answer, fields: Mapping[str, str] | None = None) -> Answer:
-    """The answer with its body compressed, said so, although nobody needs to have asked for it."""
-    more = tuple((fields or {}).items())
+def gzipped(answer: Answer) -> Answer:
+    """The answer with its body compressed, whether or not somebody asked for that."""
     return replace(
         answer,
         body=gzip.compress(answer.body, compresslevel=1),
-        fields=(*answer.fields, ("Content-Encoding", "gzip"), *more),
+        fields=(*answer.fields, ("Content-Encoding", "gzip")),
     )
 
 

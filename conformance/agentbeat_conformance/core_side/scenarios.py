@@ -54,6 +54,7 @@ class Place:
     Attributes:
         host, port: where it listens; a place that is not to be had makes the scenario not applicable.
         base: the registered base URL; `{target}` is the port.
+        loopback: whether the host is this machine by its spelling. Else plain HTTP to it is allowed by name.
         needs: what the place asks of the machine, in a few words.
     """
 
@@ -61,6 +62,7 @@ class Place:
     host: str = "127.0.0.1"
     port: int = 0
     prefix: str = ""
+    loopback: bool = True
     needs: str | None = None
 
 

@@ -154,8 +154,9 @@ class Stage:
         )
         self.request = json.dumps(request, ensure_ascii=False).encode()
         without: dict[str, Any] = {} if scenario.has_controller else {"state_controller": ...}
+        insecure = {} if self.place.loopback else {"endpoint.allow_insecure_http": True}
         registry = documents.registry(
-            verify_key=self.controller.verify_key, changes={**without, **scenario.registry}
+            verify_key=self.controller.verify_key, changes={**without, **insecure, **scenario.registry}
         )
         file = folder / "registry.json"
         file.write_text(json.dumps(registry, indent=2), encoding="utf-8")

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from agentbeat_conformance.core_side.deliveries import Answer, json_answer, refusal
+from agentbeat_conformance.core_side.deliveries import JSON, Answer, json_answer, refusal
 from agentbeat_conformance.core_side.servers import Arrival, Delivery, Journal, Server
 from agentbeat_conformance.exchanges import Fields
 from agentbeat_protocol import EVIDENCE_PATH, HEALTH_PATH, INVOCATION_PATH
@@ -53,8 +53,7 @@ class HostileTarget(Server):
         #: The header fields of the evidence answer, beside the Content-Type, for these bytes.
         self.evidence_fields: Callable[[bytes], Fields] = lambda _: ()
         self.change: dict[str, Change] = {}
-        #: How often an invocation with nothing wrong about it arrived.
-        self.invocations = 0
+        self._ids: dict[str, str] = {}
 
     def answer(self, arrival: Arrival) -> Delivery:
         """The honest answer, changed as the scenario says."""
@@ -65,7 +64,6 @@ class HostileTarget(Server):
             return refusal("unauthorized", 401)
         honest: Answer
         if arrival.method == "POST" and path == INVOCATION_PATH:
-            self.invocations += 1
             kind, honest = "invocation", self._invoked(arrival)
         elif arrival.method == "GET" and path.startswith(EVIDENCE_PATH):
             kind, honest = "evidence", self._evidence()
@@ -91,12 +89,11 @@ class HostileTarget(Server):
         return json_answer(self.reply(reply))
 
     def _evidence(self) -> Answer:
-        if not hasattr(self, "_ids"):
+        if not self._ids:
             return refusal("not_found", 404)
         document = self.document(evidence_document(**self._ids))
         raw = document if isinstance(document, bytes) else json.dumps(document).encode()
-        honest = json_answer(None).with_fields(*self.evidence_fields(raw))
-        return Answer(body=raw, fields=honest.fields)
+        return Answer(body=raw, fields=(*JSON, *self.evidence_fields(raw)))
 
 
 def unchanged(answer: Answer) -> Delivery:

@@ -40,7 +40,7 @@ Arrange = Callable[[Stage], Any]
 SHORT: Final = 1.0
 LATE: Final = 4.0
 #: A time-out for whom an endless answer stands still, in seconds: long enough to read to any limit.
-ENDLESS: Final = 5.0
+ENDLESS: Final = 3.0
 
 
 def brought(change: Change) -> Arrange:

@@ -12,9 +12,7 @@ from typing import Any, Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agentbeat_conformance.core_side.controllers import HostileController
-from agentbeat_conformance.core_side.deliveries import (
-    Answer,
-)
+from agentbeat_conformance.core_side.deliveries import Answer
 from agentbeat_conformance.core_side.expectations import complete, unofficial, without_state
 from agentbeat_conformance.core_side.scenarios import Expectation, Scenario
 from agentbeat_conformance.core_side.servers import Delivery

@@ -3,8 +3,8 @@
 A line names a `base` that nobody can listen on here. What is denied is denied for every base, so those lines
 are served as they stand, but that `127.0.0.1:8091` becomes the Target's place and port 8092 another origin's.
 What is allowed is allowed for its base alone: `_PLACES` says where each of those lines is served, and what it
-then reads. Three of them need the scheme's default port, which is 80 here, two an address or a name that not
-every machine has; where it is not to be had the scenario is not applicable.
+then reads. Four of them need the scheme's default port, which is 80 here, others an address or a name that
+not every machine has; where it is not to be had the scenario is not applicable.
 
 The references of our own lead to another origin that listens, so following them shows.
 """
@@ -27,10 +27,15 @@ _LOOPBACK: Final = Place(base="http://127.0.0.1:{target}")
 _NAMED: Final = Place(base="http://localhost:{target}", needs="the name localhost")
 _SIX: Final = Place(base="http://[::1]:{target}", host="::1", needs="IPv6")
 _MAPPED: Final = Place(
-    base="http://[::FFFF:7F00:1]:{target}", host="::ffff:127.0.0.1", needs="IPv4-mapped addresses"
+    base="http://[::FFFF:7F00:1]:{target}",
+    host="::ffff:127.0.0.1",
+    loopback=False,
+    needs="IPv4-mapped addresses",
 )
 _ENCODED: Final = Place(
-    base="http://xn--bcher-kva.localhost:{target}", needs="names below localhost that lead to this machine"
+    base="http://xn--bcher-kva.localhost:{target}",
+    loopback=False,
+    needs="names below localhost that lead to this machine",
 )
 _DEFAULT: Final = Place(base="http://127.0.0.1", port=80, needs="port 80 of 127.0.0.1")
 _DEFAULT_SPELT: Final = Place(base="http://127.0.0.1:80", port=80, needs="port 80 of 127.0.0.1")
@@ -81,7 +86,7 @@ _ESCAPES: Final[tuple[tuple[str, str, str], ...]] = (
     ("octal", f"http://0177.0.0.1:{{target}}{_ROUTE}", "127.0.0.1 with an octal number"),
     ("mapped", f"http://[::ffff:127.0.0.1]:{{target}}{_ROUTE}", "127.0.0.1 as an IPv6 address"),
     ("other-run", "/v1/evidence/run-of-somebody-else", "the own origin, another run"),
-    ("dots", "/v1/evidence/../../healthz", "dot segments that lead to another route"),
+    ("dots", f"{_ROUTE}/../run-of-somebody-else", "dot segments that lead to another run"),
     ("query", f"{_ROUTE}?as=admin", "a query"),
     ("relative", "{run}", "relative to the invocation's own path"),
 )
@@ -102,7 +107,6 @@ def _ref_scenario(reference: Reference) -> Scenario:
         filled = stage.filled(ref) if isinstance(ref, str) else ref
         stage.target.reply = lambda reply: reply | {"evidence_ref": filled}
 
-    mapped = place is not None and place.needs is not None and place not in (_NAMED, _SIX)
     return Scenario(
         id=f"core.reference.{reference.id}",
         rule="EVD-9" if reference.allowed else f"EVD-9 {reference.rule}",
@@ -112,7 +116,6 @@ def _ref_scenario(reference: Reference) -> Scenario:
         arrange=arrange,
         run_id=RUN_ID,
         place=place,
-        registry={"endpoint.allow_insecure_http": True} if mapped else {},
         reads="any" if reference.allowed else "never",
     )
 

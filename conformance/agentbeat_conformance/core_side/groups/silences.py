@@ -30,7 +30,7 @@ __all__ = ["SCENARIOS"]
 
 #: The time-out holds for each step, the honest ones too, so it is longer than elsewhere; in seconds.
 _SHORT: Final = 2.0
-_LATE: Final = 6.0
+_LATE: Final = 5.0
 
 # Name, rule, what is served: none of it is a verify answer.
 _ANSWERS: Final[tuple[tuple[str, str, str, Change], ...]] = (
