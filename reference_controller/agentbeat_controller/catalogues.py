@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from agentbeat_controller.environments.base import Profile
-from agentbeat_controller.refusals import invalid_request, profile_not_found
+from agentbeat_controller.refusals import invalid_request, profile_changed, profile_not_found
 from agentbeat_protocol import Catalogue, ProfileEntry, ResetRequest
 
-__all__ = ["catalogue_of", "profile_entry", "profile_to_reset"]
+__all__ = ["catalogue_of", "check_digest", "profile_entry", "profile_to_reset"]
 
 
 def catalogue_of(profiles: Iterable[Profile], *, controller_id: str) -> Catalogue:
@@ -32,9 +32,8 @@ def profile_entry(profile: Profile) -> ProfileEntry:
 def profile_to_reset(profiles: Mapping[str, Profile], request: ResetRequest) -> Profile:
     """The profile that a reset names, if it can be reset as asked.
 
-    Whether the digest is the catalogue's is for later: a recorded answer comes before it (CTL-2). All that
-    is wrong with the request itself comes first, whatever the run's lease is like; so a NUL, which not every
-    database can store, is refused here for every environment.
+    All that is wrong with the request itself comes first, whatever the run's lease is like (CTL-2); so a NUL,
+    which not every database can store, is refused here for every environment. The digest is for later.
 
     Raises:
         ProtocolError: `profile_not_found`, or `invalid_request` for a mode or surface that it does not have,
@@ -53,3 +52,13 @@ def profile_to_reset(profiles: Mapping[str, Profile], request: ResetRequest) -> 
         expected = "a text without NUL"
         raise invalid_request("/injection/text", got="a NUL character", expected=expected)
     return profile
+
+
+def check_digest(profile: Profile, request: ResetRequest) -> None:
+    """The profile is the one that the caller has pinned; a recorded answer comes before this (CTL-2).
+
+    Raises:
+        ProtocolError: `profile_changed`.
+    """
+    if request.profile_digest != profile.profile_digest:
+        raise profile_changed()

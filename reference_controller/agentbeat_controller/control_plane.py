@@ -13,12 +13,13 @@ Answers are the bytes of the wire: a recorded one is given again byte for byte, 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from agentbeat_controller import store
-from agentbeat_controller.catalogues import catalogue_of, profile_to_reset
+from agentbeat_controller.catalogues import catalogue_of, check_digest, profile_to_reset
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.judging import judge, own_snapshot
 from agentbeat_controller.lease_book import LeaseBook
@@ -29,7 +30,6 @@ from agentbeat_controller.refusals import (
     binding_conflict,
     invalid_request,
     not_found,
-    profile_changed,
     snapshot_too_large,
 )
 from agentbeat_controller.store import Snapshot
@@ -52,6 +52,7 @@ from agentbeat_protocol import (
     VerifyAnswer,
     VerifyRequest,
     canonical_json,
+    cut,
     digest,
     digest_bytes,
     native_score,
@@ -115,8 +116,9 @@ class ControlPlane:
         def work(connection: Connection) -> None:
             metadata.create_all(connection)
             self._environment.create_tables(connection)
-            if store.claim_controller(connection, self._controller_id) != self._controller_id:
-                raise SetupError("the database belongs to another controller id")
+            owner = store.claim_controller(connection, self._controller_id)
+            if owner != self._controller_id:
+                raise SetupError(f"the database belongs to another controller id: {cut(owner, 64)}")
             store.add_deployments(connection, sorted(self._deployments))
 
         self._transactions.run(work)
@@ -163,10 +165,6 @@ class ControlPlane:
         if request.deployment_profile_id not in self._deployments:
             raise not_found("CTL-6", "a Deployment of this Controller")
 
-        def check() -> None:
-            if request.profile_digest != profile.profile_digest:
-                raise profile_changed()
-
         def make(connection: Connection, environment_id: str) -> tuple[Lease, ControllerMessage]:
             self._environment.reset(connection, environment_id, profile, injection=request.injection)
             state_digest = digest(self._environment.state(connection, environment_id))
@@ -197,7 +195,7 @@ class ControlPlane:
             )
             return lease, answer
 
-        return self.book.reset_once(request, make, check=check)
+        return self.book.reset_once(request, make, check=partial(check_digest, profile, request))
 
     def snapshot(self, request: SnapshotRequest) -> bytes:
         """Keep the whole state of one instant (CTL-4, CTL-5)."""

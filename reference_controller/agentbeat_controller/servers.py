@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import uvicorn
 
 from agentbeat_controller.connections import BoundedConfig, BoundedProtocol
+from agentbeat_controller.front import guarded
 from agentbeat_controller.limits import ControllerLimits
 
 if TYPE_CHECKING:
@@ -79,6 +80,10 @@ class Service:
     ) -> Service:
         """Listen on both ports; port 0 takes a free one.
 
+        Args:
+            control: a `ControlApp`.
+            business: an environment's own application; it is served behind `guarded`.
+
         Raises:
             PortError: one of them cannot be listened on; the other is given back.
         """
@@ -91,7 +96,9 @@ class Service:
             raise
         return cls(
             _Plane(name="control plane", socket=control_socket, app=control, lifespan="off"),
-            _Plane(name="business plane", socket=business_socket, app=business, lifespan="auto"),
+            _Plane(
+                name="business plane", socket=business_socket, app=guarded(business, limits), lifespan="auto"
+            ),
             limits=limits,
         )
 

@@ -24,7 +24,6 @@ from agentbeat_controller.control_plane import ControlPlane, SetupError
 from agentbeat_controller.databases import open_engine
 from agentbeat_controller.door import Door
 from agentbeat_controller.environments.base import Environment
-from agentbeat_controller.front import guarded
 from agentbeat_controller.keys import KeyFolder, KeyFolderError
 from agentbeat_controller.limits import ControllerLimits
 from agentbeat_controller.receipts import ReceiptSigner
@@ -111,7 +110,7 @@ def _serve(options: ServeOptions) -> None:
         control = ControlApp(plane, secret=_control_secret(keys, options.deployments))
         service = Service.bind(
             control=control,
-            business=guarded(options.environment.business_app(door), limits),
+            business=options.environment.business_app(door),
             host=options.host,
             control_port=options.control_port,
             business_port=options.business_port,

@@ -127,6 +127,7 @@ async def test_a_raw_error_of_the_database_never_reaches_the_client(desk: Desk) 
         (b"", "application/json", (400, "invalid_json")),
         (b'{"body": "x"}', "text/plain", (415, "unsupported_media_type")),
         (b'{"body": "x"}', "", (415, "unsupported_media_type")),
+        (b'{"body": "x"}', "application/json; charset=utf-16", (415, "unsupported_media_type")),
         (b'{"body": "' + b"x" * 70_000 + b'"}', "application/json", (413, "request_too_large")),
     ],
     ids=[
@@ -138,6 +139,7 @@ async def test_a_raw_error_of_the_database_never_reaches_the_client(desk: Desk) 
         "empty",
         "text",
         "no type",
+        "another charset",
         "large",
     ],
 )
@@ -148,6 +150,17 @@ async def test_a_body_that_is_no_strict_json_object_is_refused(
     async with desk.client() as client:
         answer = await client.request(*REPLY, content=content, headers={"Content-Type": kind})
     assert code_of(answer) == expected
+    assert desk.state()["records"] == before
+
+
+async def test_two_media_types_are_none(desk: Desk) -> None:
+    """Two readers could each take another one of them."""
+    before = desk.state()["records"]
+    async with desk.client() as client:
+        kinds = [("Content-Type", "application/json"), ("Content-Type", "text/plain")]
+        headers = [*client.headers.multi_items(), *kinds]
+        answer = await client.request(*REPLY, content=json.dumps(GOOD), headers=headers)
+    assert code_of(answer) == (415, "unsupported_media_type")
     assert desk.state()["records"] == before
 
 

@@ -8,15 +8,15 @@ A placeholder that is no id of a record is 404 `not_found`: no such record exist
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
+from agentbeat_controller.front import read_body
 from agentbeat_protocol import ProtocolError, read_json
 from agentbeat_protocol.models import validated
 
@@ -25,7 +25,6 @@ from .operations import Operation, Refusal
 __all__ = ["BusinessLimits", "read_arguments"]
 
 _RECORD_ID: Final = re.compile(r"[A-Z]{3}-[0-9]{1,9}")
-_JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,7 @@ async def read_arguments(
     """The valid arguments of a request, or the refusal that goes to the log and to the client."""
     try:
         given = dict(_placeholders(request.path_params))
-        rest = _query(request) if operation.method == "GET" else _object(await _body(request, limits), limits)
+        rest = _query(request) if operation.method == "GET" else await _object(request, limits)
         if twice := given.keys() & rest.keys():
             return Refusal("invalid_request", f"expected {sorted(twice)[0]} in the path only")
         return validated(operation.arguments, given | rest, code="invalid_request")
@@ -69,25 +68,11 @@ def _query(request: Request) -> dict[str, Any]:
     return values
 
 
-def _object(raw: bytes, limits: BusinessLimits) -> dict[str, Any]:
+async def _object(request: Request, limits: BusinessLimits) -> dict[str, Any]:
+    raw = await read_body(
+        request.scope, request.receive, max_bytes=limits.body_bytes, seconds=limits.body_seconds
+    )
     value = read_json(raw, max_bytes=limits.body_bytes, max_depth=limits.body_depth)
     if not isinstance(value, dict):
         raise Refusal("invalid_request", "expected a JSON object")
     return value
-
-
-async def _body(request: Request, limits: BusinessLimits) -> bytes:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-        raise Refusal("unsupported_media_type", f"expected {_JSON}")
-    body = bytearray()
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > limits.body_bytes:
-                    raise Refusal("request_too_large", f"expected at most {limits.body_bytes} bytes")
-    except TimeoutError:
-        raise Refusal("request_timeout", "the body did not arrive in time") from None
-    except ClientDisconnect:
-        raise Refusal("invalid_request", "the body did not arrive") from None
-    return bytes(body)
