@@ -197,7 +197,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """The answer was given to the transport."""
         self._gentle.flush()
-        super().on_response_complete()
+        super().on_response_complete()  # which sets the deadline of an idle connection
         if not self.transport.is_closing():
             self._state = _WAITING
             self._raw_bytes, self._unsent = 0, -1

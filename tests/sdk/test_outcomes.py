@@ -144,6 +144,28 @@ class TestFailure:
         assert [event.type for event in result.evidence.events] == ["message", "run.error"]
         assert cause in result.evidence.events[-1].data.message  # type: ignore[union-attr]
 
+    async def test_an_agent_whose_task_is_cancelled_before_it_begins_gives_its_place_back(self) -> None:
+        begun: list[str] = []
+
+        async def handler(run: Run) -> str:
+            begun.append(run.run_id)
+            return "x"
+
+        class CancelsTheNextTask(MemoryStore):
+            def claim(self, run_id: str, case_id: str) -> bool:
+                asyncio.get_running_loop().call_soon(self.cancel, asyncio.all_tasks())
+                return super().claim(run_id, case_id)
+
+            def cancel(self, before: set[asyncio.Task[Any]]) -> None:
+                for task in asyncio.all_tasks() - before:
+                    task.cancel()
+
+        client = make_target(handler).test_client(store=CancelsTheNextTask())
+        result = await client.invoke("hello")
+        assert (result.status, result.error_code, begun) == (502, "target_execution_failed", [])
+        assert client.application.invocations.active_runs == 0
+        assert client.application.invocations.pending_runs == 0
+
     async def test_the_targets_secrets_are_not_in_it(self) -> None:
         def handler(run: Run) -> str:
             raise RuntimeError(f"cannot log in with {SECRET} and model-key-1")

@@ -6,8 +6,11 @@ import asyncio
 import threading
 from pathlib import Path
 
-from agentbeat_sdk import MemoryStore, SQLiteStore
+import pytest
+
+from agentbeat_sdk import EvidenceRecorder, MemoryStore, Run, SQLiteStore
 from agentbeat_sdk.store_calls import StoreCalls
+from support.targets import make_target
 
 
 class SlowStore(MemoryStore):
@@ -68,3 +71,29 @@ async def test_a_closed_one_is_opened_again_by_the_next_call(tmp_path: Path) -> 
     calls.close()
     assert not await calls(store.claim, "run-a", "case-a")
     calls.close()
+
+
+@pytest.mark.parametrize(
+    ("characters", "elsewhere"), [(100, False), (1024 * 1024, True)], ids=["little evidence", "much evidence"]
+)
+async def test_much_evidence_is_put_together_where_it_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch, characters: int, elsewhere: bool
+) -> None:
+    threads: list[threading.Thread] = []
+    complete = EvidenceRecorder.complete
+
+    def noted(record: EvidenceRecorder, final_response: str) -> bytes:
+        threads.append(threading.current_thread())
+        return complete(record, final_response)
+
+    async def handler(run: Run) -> str:
+        for _ in range(characters // 100):
+            run.record.message("assistant", "x" * 100)
+        return "done"
+
+    monkeypatch.setattr(EvidenceRecorder, "complete", noted)
+    store = SlowStore()
+    store.release.set()
+    result = await make_target(handler, store=store).test_client(store=store).invoke("hello")
+    assert result.status == 200
+    assert [thread is not threading.current_thread() for thread in threads] == [elsewhere]
