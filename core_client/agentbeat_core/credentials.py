@@ -15,11 +15,9 @@ and the answer goes into a result file.
 from __future__ import annotations
 
 import hmac
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NoReturn
-from urllib.parse import quote
 
 __all__ = ["REDACTED", "Redactor", "Secret"]
 
@@ -67,15 +65,16 @@ class Secret:
 class Redactor:
     """Replaces held secrets in texts that come from outside.
 
-    Looked for are the value itself and the spellings that JSON and URLs give it. A secret that was encoded in
-    another way (base64, reversed) is not recognised.
+    A secret is found as it is, and with characters spelled as JSON or a URL may spell them: `\\u002F`, `\\/`,
+    `%2f`; also in JSON that stands as text in other JSON. One that was encoded in another way (base64,
+    reversed) is not recognised.
     """
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
-        spellings = {spelling for secret in secrets for spelling in _spellings(secret.reveal())}
+        values = {secret.reveal() for secret in secrets} - {""}
         # The longest first, so that one secret inside another does not leave a rest behind.
-        ordered = sorted(spellings, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        ordered = sorted(values, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(_all_spellings, ordered))) if ordered else None
 
     def text(self, text: str) -> str:
         """`text` with every held secret replaced by `[redacted]`."""
@@ -92,12 +91,34 @@ class Redactor:
         return value
 
 
-def _spellings(value: str) -> set[str]:
-    if not value:
-        return set()
-    return {
-        value,
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        quote(value, safe=""),
-    }
+_LONGEST_SPELLED: Final = 2_048
+# As many as JSON in JSON in JSON has. Without a bound a text of backslashes would take its length squared.
+_BACKSLASHES: Final = r"\\\\{0,6}"
+_JSON_ESCAPES: Final = {
+    '"': '"', "\\": r"\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"
+}  # fmt: skip
+
+
+def _all_spellings(value: str) -> str:
+    """A pattern of all spellings of a secret; of one that is too long for any header, of the plain one."""
+    if len(value) > _LONGEST_SPELLED:
+        return re.escape(value)
+    rest = "".join(f"(?:{'|'.join(_spellings(character))})" for character in value[1:])
+    # The first characters stand side by side: then the search skips to where one of them is.
+    return "|".join(first + rest for first in _spellings(value[0]))
+
+
+def _spellings(character: str) -> Iterator[str]:
+    """Patterns of the spellings of one character."""
+    yield re.escape(character)
+    yield "".join(f"{_BACKSLASHES}u{unit}" for unit in _hex(character, "utf-16-be", 4))
+    if character in _JSON_ESCAPES:
+        yield _BACKSLASHES + _JSON_ESCAPES[character]
+    yield "".join(f"%{unit}" for unit in _hex(character, "utf-8", 2))
+
+
+def _hex(character: str, encoding: str, digits: int) -> list[str]:
+    """The units of a character as patterns of hex digits in either case."""
+    text = character.encode(encoding, "surrogatepass").hex()
+    either = [digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in text]
+    return ["".join(either[at : at + digits]) for at in range(0, len(either), digits)]

@@ -7,7 +7,7 @@ judged was the text as it came; only what is shown and written is redacted.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from agentbeat_core.credentials import Redactor
 from agentbeat_core.failures import FAILURES, RunFailedError, TargetError
@@ -21,6 +21,8 @@ __all__ = ["completed", "failed", "harness_failed", "redacted", "refused"]
 _FREE_TEXT: Final = frozenset(
     {"actual", "check_id", "expected", "final_response", "message", "path", "reason", "receipt", "text"}
 )
+#: Those of them that have a longest length, which `[redacted]` for a short secret could exceed.
+_BOUNDED: Final = {"check_id": 256}
 
 
 def completed(
@@ -75,16 +77,22 @@ def redacted(response: EvalRunResponse, redactor: Redactor) -> EvalRunResponse:
 
 def _redacted(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, dict):
-        return {
-            name: redactor.value(member) if name in _FREE_TEXT else _redacted(member, redactor)
-            for name, member in value.items()
-        }
+        return {name: _member(name, member, redactor) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_redacted(item, redactor) for item in value)
     return value
 
 
-def _eval_run(request: EvalRunRequest, timeline: Timeline, status: Any) -> EvalRun:
+def _member(name: str, value: Any, redactor: Redactor) -> Any:
+    if name not in _FREE_TEXT:
+        return _redacted(value, redactor)
+    redacted = redactor.value(value)
+    return redacted[: _BOUNDED[name]] if name in _BOUNDED else redacted
+
+
+def _eval_run(
+    request: EvalRunRequest, timeline: Timeline, status: Literal["completed", "failed", "refused"]
+) -> EvalRun:
     return EvalRun(
         run_id=request.run_id,
         case_id=request.case.case_id,

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx
 import pytest
 
 from agentbeat_core.clients import ClientPool, Peer, TransportError
@@ -237,6 +238,25 @@ async def test_no_secret_is_in_an_error_or_a_log(caplog: pytest.LogCaptureFixtur
     assert SECRET not in caplog.text
 
 
+async def test_what_a_peer_says_is_in_no_log_of_the_libraries(caplog: pytest.LogCaptureFixture) -> None:
+    async def echo(writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 200 {SECRET}\r\nX-Echo: {SECRET}\r\nContent-Length: 0\r\n\r\n".encode())
+
+    async def no_head(writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 200 OK\r\n{SECRET}\r\n\r\n".encode())
+
+    caplog.set_level(logging.DEBUG)
+    async with Loopback(lambda seen: echo) as server:
+        assert (await send(server.url)).status == 200
+        assert (await faulty(no_head)).kind == "bad_http"
+        assert SECRET not in caplog.text
+        # The steps are logged all the same, and another's use of the libraries as ever.
+        assert "receive_response_headers.complete" in caplog.text
+        async with httpx.AsyncClient() as client:
+            await client.get(server.url)
+    assert SECRET in caplog.text
+
+
 # --- Through a whole run --------------------------------------------------------------------------------
 
 
@@ -318,6 +338,31 @@ def test_a_secret_is_not_pickled() -> None:
 def test_every_spelling_of_a_secret_is_redacted(text: str, expected: str) -> None:
     redactor = Redactor([Secret(TARGET_SECRET), Secret('say "hi" ü')])
     assert redactor.text(text) == expected
+
+
+SLASHED = 'k/e+y="1'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'k\\/e+y=\\"1',
+        "\\u006b/e\\u002By\\u003d\\u00221",
+        "".join(f"\\u{ord(character):04X}" for character in SLASHED),
+        'k\\\\\\/e+y=\\\\\\"1',
+        "k%2fe%2By%3D%221",
+        "".join(f"%{ord(character):02x}" for character in SLASHED),
+    ],
+    ids=["slash", "some-escaped", "all-escaped", "json-in-json", "url", "all-percent"],
+)
+def test_a_secret_is_found_however_json_or_a_url_spells_it(text: str) -> None:
+    assert Redactor([Secret(SLASHED)]).text(f"a {text} z") == "a [redacted] z"
+
+
+def test_a_text_made_of_escapes_takes_no_time_to_speak_of() -> None:
+    """A square of its length would be hours."""
+    text = "\\" * 300_000 + "%" * 300_000
+    assert Redactor([Secret(SLASHED)]).text(text) == text
 
 
 def test_a_secret_inside_another_leaves_nothing_behind() -> None:

@@ -847,6 +847,33 @@ async def test_no_secret_reaches_the_result_or_the_judge_even_when_the_target_ec
     assert response.evaluation.metrics.utility.verdict in ("pass", "fail")
 
 
+async def test_a_target_that_spells_its_secret_otherwise_is_redacted_too(target: FakeTarget) -> None:
+    spelled = TARGET_SECRET.replace("t", "\\u0074").replace("-", "%2D")
+    target.document = lambda document: json.dumps(document).replace("fake-agent", spelled).encode()
+    response = await core_for(target).evaluate(eval_request("L2"))
+    assert set(states(response).values()) == {"observed"}
+    assert response.evaluation is not None
+    kept = response.evaluation.evidence.documents[-1].text
+    assert kept is not None
+    assert json.loads(kept)["events"][0]["source"] == "[redacted]"
+
+
+async def test_taking_out_a_short_secret_fails_no_run(target: FakeTarget, controller: FakeController) -> None:
+    checks = controller.checks
+
+    def named() -> list[Object]:
+        return [check | {"check_id": "ab" * 128} for check in checks()]
+
+    controller.checks = named  # type: ignore[method-assign]
+    target.secret = "ab"
+    environ = ENVIRON | {"DESK_URL": target.url, "CONTROL_URL": controller.url, "DESK_SECRET": "ab"}
+    response = await Core(registry(environ)).evaluate(eval_request("L3"))
+    assert response.failure is None
+    assert response.evaluation is not None
+    assert response.evaluation.state is not None
+    assert response.evaluation.state.checks[0].check_id.startswith("[redacted][redacted]")
+
+
 async def test_no_secret_reaches_the_result_of_a_failed_run(target: FakeTarget) -> None:
     target.handle["invoke"] = lambda seen: Answer(500, f'{{"echo": "{TARGET_SECRET}"}}'.encode())
     response = await core_for(target).evaluate(eval_request("L1"))

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 import httpx
 
+from agentbeat_core.clients.logs import quiet_logs
 from agentbeat_core.clients.pool import ClientPool
 from agentbeat_core.plans import Endpoint
 from agentbeat_protocol import EvidenceRefError, ProtocolError, read_error
@@ -125,12 +126,13 @@ class Peer:
             extensions={"trace": trace},
         )
         try:
-            async with asyncio.timeout(seconds):
-                response = await client.send(request, stream=True)
-                try:
-                    body = await _body(response, max_bytes)
-                finally:
-                    await response.aclose()
+            with quiet_logs():
+                async with asyncio.timeout(seconds):
+                    response = await client.send(request, stream=True)
+                    try:
+                        body = await _body(response, max_bytes)
+                    finally:
+                        await response.aclose()
         except TimeoutError:
             kind: FaultKind = "timeout" if started else "no_connection"
             raise TransportError(kind, f"no whole answer within {seconds:g} s", started=started) from None
