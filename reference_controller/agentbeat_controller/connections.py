@@ -8,6 +8,7 @@ plain text. Here:
 - a client is one of a bounded number: the connections of one plane never take all files of the process;
 - one request at a time: what comes behind a request that has no answer yet is thrown away, and the connection
   ends after that answer. Nothing is written into another request's answer;
+- a client that has asked may close its side: a whole request still gets its answer;
 - trailer fields are no header fields: uvicorn would add them to a head that has been judged already;
 - nothing is upgraded: the request is served as it is and ends the connection, with a body it is 400.
 
@@ -88,6 +89,13 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._end("request_header_too_large", "expected a shorter head")
         if self._in_head or not self._answering():
             self._arm()  # empty lines between two requests have ended uvicorn's wait for the next one
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more, but may still read: whether the connection stays for an answer."""
+        whole = self._answering() and not self.cycle.more_body
+        if whole:
+            self.cycle.keep_alive = False
+        return whole
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words are for people at a screen
         """The parser has stopped. A whole request before the fault still gets its answer."""

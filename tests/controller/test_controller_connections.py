@@ -279,6 +279,27 @@ def test_what_comes_behind_a_request_is_not_written_into_its_answer(hasty, behin
     assert [(answer.status, answer.body) for answer in answers] == [(200, b"{}")]
 
 
+def test_a_client_that_has_asked_may_close_its_side(hasty):
+    with connected(hasty) as connection:
+        connection.sendall(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert [(answer.status, answer.body) for answer in read_answers(connection)] == [(200, b"{}")]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b"", b"GET /slow HT", b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"],
+    ids=["nothing", "a head", "a body"],
+)
+def test_a_client_that_leaves_in_the_middle_of_a_request_is_not_waited_for(hasty, part):
+    with connected(hasty) as connection:
+        connection.sendall(part)
+        connection.shutdown(socket.SHUT_WR)
+        begun = time.monotonic()
+        received(connection)
+        assert time.monotonic() - begun < HASTY.head_seconds / 2
+
+
 def test_a_trailer_is_no_header_field(hasty):
     request = b"POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     (answer,) = exchange(hasty, request + b"0\r\nX-AIBeat-Run-ID: run-other\r\n\r\n")
