@@ -323,6 +323,58 @@ async def test_an_interrupted_run_gives_the_environment_back(
     assert controller.steps == ["reset", "snapshot_before", "release"]
 
 
+async def test_a_second_signal_leaves_no_environment_behind(
+    registered: dict[str, str], controller: FakeController
+) -> None:
+    """The first comes before the lease is known, the second while it is asked for once more."""
+    reached = [asyncio.Event(), asyncio.Event()]
+    told = asyncio.Event()
+
+    async def wait(seen: Seen) -> None:
+        first = not reached[0].is_set()
+        reached[0 if first else 1].set()
+        await (asyncio.sleep(30) if first else told.wait())
+
+    controller.fail["reset"] = wait
+    process = await start("eval-run", environ=registered)
+    assert process.stdin is not None
+    process.stdin.write(spelled(request_json("L3")))
+    process.stdin.close()
+    for event in reached:
+        await asyncio.wait_for(event.wait(), 20)
+        process.send_signal(signal.SIGTERM)
+    # Long enough for the signal to arrive before the answer does.
+    await asyncio.sleep(0.2)
+    told.set()
+    await asyncio.wait_for(process.communicate(), 20)
+    assert process.returncode == 143
+    assert controller.steps == ["reset", "reset", "release"]
+
+
+@pytest.mark.parametrize("command", ["eval-run", "preflight", "score"])
+def test_a_closed_standard_input_holds_no_request(command: str) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m agentbeat_core {command} <&-"], capture_output=True, timeout=60
+    )
+    assert ended.returncode == 2
+    assert json.loads(ended.stdout)["error"]["code"] == "invalid_json"
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"], ids=["full", "closed"])
+def test_a_result_that_cannot_be_written_is_said_and_exit_4(output: str) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m agentbeat_core eval-run {output}"],
+        input=spelled(request_json()),
+        capture_output=True,
+        timeout=60,
+    )
+    assert ended.returncode == 4
+    assert ended.stderr.startswith(b"the result cannot be written to standard output: ")
+    assert b"Traceback" not in ended.stderr
+    assert b"Exception ignored" not in ended.stderr
+
+
 HAND_WRITTEN = """
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer

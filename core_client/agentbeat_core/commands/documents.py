@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import os
 import sys
 from typing import Any, Final
 
@@ -37,18 +39,36 @@ _BAD: Final = frozenset({"fail", "attack_succeeded"})
 
 
 def read_document() -> bytes:
-    """All of standard input, up to one byte more than a request may have."""
+    """All of standard input, up to one byte more than a request may have. A closed one is empty."""
+    if sys.stdin is None:
+        return b""
     if sys.stdin.isatty():
         say("reading the request from standard input; end it with Ctrl-D")
     return sys.stdin.buffer.read(MAX_EVAL_BYTES + 1)
 
 
 def write_document(value: BaseModel | dict[str, Any]) -> None:
-    """Write one JSON document to standard output, with a newline at its end."""
+    """Write one JSON document to standard output, with a newline at its end.
+
+    Raises:
+        SystemExit: it cannot be written, because the disk is full or the output closed; 4.
+    """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     # Written as bytes: a result is UTF-8 whatever the locale says.
-    sys.stdout.buffer.write(json.dumps(plain, ensure_ascii=False, indent=2).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    document = json.dumps(plain, ensure_ascii=False, indent=2).encode() + b"\n"
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
+        sys.stdout.buffer.write(document)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        say(f"the result cannot be written to standard output: {error.strerror}")
+        if sys.stdout is not None:
+            # Python would complain once more when it closes standard output.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(HARNESS_ERROR) from None
 
 
 def refuse_document(command: str, error: ProtocolError) -> int:
