@@ -154,7 +154,6 @@ class Invocations:
         # 6. the evidence, then the answer
         try:
             document = await self._close(run, outcome)
-            await self._calls.finish(run.run_id, document)
             if isinstance(outcome, Failure):
                 return error_answer(outcome.code, outcome.message)
             return json_answer(200, response_body(invocation, outcome, document))
@@ -200,14 +199,23 @@ class Invocations:
         self._active -= 1
 
     async def _close(self, run: Run, outcome: Completion | Failure) -> bytes | None:
-        """Close the evidence; the document of an L2 Target."""
+        """Close the evidence and end the run in the store; the document of an L2 Target."""
+        document = None
         if self._settings.tier != "L2":
             run.record.discard()
-            return None
-        text = outcome.cause if isinstance(outcome, Failure) else outcome.final_response
-        if run.record.size + len(text) <= _SMALL:
-            return _document(run, outcome)
-        return await self._calls(_document, run, outcome)
+        else:
+            text = outcome.cause if isinstance(outcome, Failure) else outcome.final_response
+            if run.record.size + len(text) > _SMALL:
+                return await self._calls(self._keep, run, outcome)
+            document = _document(run, outcome)
+        # Between these two nothing can be cancelled: what is closed is kept.
+        await self._calls.finish(run.run_id, document)
+        return document
+
+    def _keep(self, run: Run, outcome: Completion | Failure) -> bytes:
+        document = _document(run, outcome)
+        self._calls.store.finish(run.run_id, document)
+        return document
 
 
 def _document(run: Run, outcome: Completion | Failure) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentbeat_protocol import read_evidence
 from agentbeat_sdk import EvidenceRecorder, MemoryStore, Run, SQLiteStore
 from agentbeat_sdk.store_calls import StoreCalls
 from support.targets import make_target
@@ -97,3 +98,27 @@ async def test_much_evidence_is_put_together_where_it_holds_up_nobody(
     result = await make_target(handler, store=store).test_client(store=store).invoke("hello")
     assert result.status == 200
     assert [thread is not threading.current_thread() for thread in threads] == [elsewhere]
+
+
+@pytest.mark.parametrize("characters", [100, 1024 * 1024], ids=["little evidence", "much evidence"])
+async def test_evidence_that_is_being_kept_is_kept_even_if_its_task_is_cancelled(characters: int) -> None:
+    """As when the event loop ends: asyncio cancels every task once."""
+
+    async def handler(run: Run) -> str:
+        for _ in range(characters // 100):
+            run.record.message("assistant", "x" * 100)
+        return "done"
+
+    store = SlowStore()
+    client = make_target(handler, store=store).test_client(store=store)
+    before = asyncio.all_tasks()
+    request = asyncio.create_task(client.invoke("hello", run_id="run-cut-off"))
+    await asyncio.to_thread(store.asked.wait, 5)
+    for task in asyncio.all_tasks() - before:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    store.release.set()
+    while store.document("run-cut-off") is None:
+        await asyncio.sleep(0.001)
+    read_evidence(store.document("run-cut-off") or b"", run_id="run-cut-off", case_id="case-test")
