@@ -1,7 +1,7 @@
-"""`agentbeat controller serve`: from options to two listening planes, and what is told about them.
+"""`agentbeat controller serve`: from options to two listening planes.
 
-Where things are goes to standard error, and to a file for programs (`--ready-file`). A secret goes to
-neither: only the path of the file that holds it does. What the process writes is for its owner only.
+Where things are goes to standard error, and to a file for programs (`--ready-file`). What the process writes
+is for its owner only.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import secrets
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import NoSuchModuleError
 
+from agentbeat_controller.announcements import for_people, what_is_served, write_whole
 from agentbeat_controller.control_app import ControlApp
 from agentbeat_controller.control_plane import ControlPlane, SetupError
 from agentbeat_controller.databases import open_engine
@@ -26,14 +26,11 @@ from agentbeat_controller.door import Door
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.keys import KeyFolder, KeyFolderError
 from agentbeat_controller.limits import ControllerLimits
-from agentbeat_controller.receipts import ReceiptSigner
 from agentbeat_controller.servers import PlaneError, PortError, Service
 from agentbeat_controller.transactions import Transactions
 from agentbeat_protocol import ProtocolError
 
-__all__ = ["READY_SCHEMA", "ServeOptions", "serve"]
-
-READY_SCHEMA = "agentbeat-controller-ready-v1"
+__all__ = ["ServeOptions", "serve"]
 
 _LONGEST_NAME = 256
 
@@ -116,7 +113,15 @@ def _serve(options: ServeOptions) -> None:
             business_port=options.business_port,
             limits=limits,
         )
-        told = _told(options, service, keys, signer, controller_id, engine.url.render_as_string())
+        told = what_is_served(
+            environment=options.environment,
+            deployments=options.deployments,
+            service=service,
+            keys=keys,
+            signer=signer,
+            controller_id=controller_id,
+            database=engine.url.render_as_string(),
+        )
         _run(service, control, told, options.ready_file)
     finally:
         engine.dispose()
@@ -125,8 +130,8 @@ def _serve(options: ServeOptions) -> None:
 def _run(service: Service, control: ControlApp, told: dict[str, Any], ready_file: Path | None) -> None:
     def on_ready() -> None:
         if ready_file is not None:
-            _write(ready_file, json.dumps(told, indent=2) + "\n")
-        print(_for_people(told), file=sys.stderr, flush=True)
+            write_whole(ready_file, json.dumps(told, indent=2) + "\n")
+        print(for_people(told), file=sys.stderr, flush=True)
 
     try:
         asyncio.run(service.run(on_ready=on_ready))
@@ -160,55 +165,3 @@ def _control_secret(keys: KeyFolder, deployments: tuple[str, ...]) -> str:
     if any(keys.business_secret(name) == secret for name in deployments):
         raise KeyFolderError(f"{keys.control_secret_path}: a Deployment has the same secret")
     return secret
-
-
-def _told(
-    options: ServeOptions,
-    service: Service,
-    keys: KeyFolder,
-    signer: ReceiptSigner | None,
-    controller_id: str,
-    database: str,
-) -> dict[str, Any]:
-    """Everything a harness needs to know; `database` has its password left out."""
-    return {
-        "schema_version": READY_SCHEMA,
-        "pid": os.getpid(),
-        "controller_id": controller_id,
-        "environment": options.environment.name,
-        "profiles": len(options.environment.profiles),
-        "control": {"url": service.control_url, "secret_file": str(keys.control_secret_path)},
-        "business": {
-            "url": service.business_url,
-            "deployments": {
-                name: {"secret_file": str(keys.business_secret_path(name))} for name in options.deployments
-            },
-        },
-        "verify_key": signer.verify_key if signer else None,
-        "signing_key_id": signer.key_id if signer else None,
-        "home": str(keys.path),
-        "database": database,
-    }
-
-
-def _for_people(told: dict[str, Any]) -> str:
-    lines = [
-        f"State Controller {told['controller_id']}: {told['environment']}, {told['profiles']} profiles",
-        f"  control plane   {told['control']['url']}",
-        f"    secret in     {told['control']['secret_file']}",
-        f"  business plane  {told['business']['url']}",
-    ]
-    for name, deployment in told["business"]["deployments"].items():
-        lines += [f"    {name}", f"    secret in     {deployment['secret_file']}"]
-    if told["verify_key"] is None:
-        lines.append("  receipts        unsigned")
-    else:
-        lines += [f"  verify key      {told['verify_key']}", f"  key id          {told['signing_key_id']}"]
-    return "\n".join([*lines, f"  database        {told['database']}", "Stop with Ctrl-C."])
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole: who waits for it never reads a part."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    draft.write_text(text)
-    draft.replace(path)

@@ -1,0 +1,76 @@
+"""What a Controller that has come up tells: as a record for programs, and as lines for people.
+
+A secret is in neither: only the path of the file that holds it is.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agentbeat_controller.environments.base import Environment
+from agentbeat_controller.keys import KeyFolder
+from agentbeat_controller.receipts import ReceiptSigner
+from agentbeat_controller.servers import Service
+
+__all__ = ["READY_SCHEMA", "for_people", "what_is_served", "write_whole"]
+
+READY_SCHEMA: Final = "agentbeat-controller-ready-v1"
+
+
+def what_is_served(
+    *,
+    environment: Environment,
+    deployments: Iterable[str],
+    service: Service,
+    keys: KeyFolder,
+    signer: ReceiptSigner | None,
+    controller_id: str,
+    database: str,
+) -> dict[str, Any]:
+    """Everything a harness needs to know; `database` has its password left out."""
+    return {
+        "schema_version": READY_SCHEMA,
+        "pid": os.getpid(),
+        "controller_id": controller_id,
+        "environment": environment.name,
+        "profiles": len(environment.profiles),
+        "control": {"url": service.control_url, "secret_file": str(keys.control_secret_path)},
+        "business": {
+            "url": service.business_url,
+            "deployments": {
+                name: {"secret_file": str(keys.business_secret_path(name))} for name in deployments
+            },
+        },
+        "verify_key": signer.verify_key if signer else None,
+        "signing_key_id": signer.key_id if signer else None,
+        "home": str(keys.path),
+        "database": database,
+    }
+
+
+def for_people(told: Mapping[str, Any]) -> str:
+    """The same as lines for a terminal."""
+    lines = [
+        f"State Controller {told['controller_id']}: {told['environment']}, {told['profiles']} profiles",
+        f"  control plane   {told['control']['url']}",
+        f"    secret in     {told['control']['secret_file']}",
+        f"  business plane  {told['business']['url']}",
+    ]
+    for name, deployment in told["business"]["deployments"].items():
+        lines += [f"    {name}", f"    secret in     {deployment['secret_file']}"]
+    if told["verify_key"] is None:
+        lines.append("  receipts        unsigned")
+    else:
+        lines += [f"  verify key      {told['verify_key']}", f"  key id          {told['signing_key_id']}"]
+    return "\n".join([*lines, f"  database        {told['database']}", "Stop with Ctrl-C."])
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole: who waits for it never reads a part."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft.write_text(text)
+    draft.replace(path)
