@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+
+from agentbeat_protocol import Instant, ProtocolError
 
 from agentbeat_receipts.batches import Batch, Facts
 from agentbeat_receipts.bundles import Delivery
@@ -27,13 +30,30 @@ from agentbeat_receipts.objects import (
     ReportedCell,
     RetryPolicy,
     TraceEvent,
+    read_document,
     write_document,
 )
+from agentbeat_receipts.verification import ChainReport, ProvenAnchor, verify_chain
 
-__all__ = ["ANCHOR", "COMPONENT_DIGESTS", "Parts", "attempt", "deliveries", "honest", "keyring", "manifest", "opening"]
+__all__ = [
+    "ANCHOR",
+    "ANCHORED_AT",
+    "COMPONENT_DIGESTS",
+    "Parts",
+    "attempt",
+    "changed",
+    "deliveries",
+    "honest",
+    "keyring",
+    "manifest",
+    "opening",
+    "verified",
+]
 
 #: The digest of a time anchor's token.
 ANCHOR = "sha256:" + "a" * 64
+#: The time that the token proves.
+ANCHORED_AT = Instant.parse("2026-03-01T10:00:00Z")
 
 COMPONENT_DIGESTS = {name: "sha256:" + f"{place:064x}" for place, name in enumerate(COMPONENTS)}
 
@@ -58,7 +78,9 @@ def manifest(**changes: Any) -> Manifest:
             for profile in ("p-1", "p-2")
             for arm in ("none", "both")
         ),
-        "comparison_groups": (ComparisonGroup(group="guards", arms=("none", "both"), may_differ=("enforcer",)),),
+        "comparison_groups": (
+            ComparisonGroup(group="guards", arms=("none", "both"), may_differ=("enforcer",)),
+        ),
         "replicates": 1,
         "retry": RetryPolicy(max_attempts=2, retry_on=("timeout",)),
         "treatment_flags": ("info",),
@@ -180,3 +202,26 @@ def deliveries(documents: list[Document]) -> list[Delivery]:
 def changed(body: Body, **members: Any) -> Body:
     """The body with other members, read anew."""
     return type(body).model_validate({**body.model_dump(), **members})
+
+
+def verified(
+    delivered: Parts | Sequence[Delivery], *, anchored: bool = True, opened: bool = True, **options: Any
+) -> ChainReport:
+    """The verifier's report, with the manifest's proven anchor and the auditor's key unless told otherwise."""
+    found = deliveries(delivered.documents()) if isinstance(delivered, Parts) else delivered
+    over = {read_document(d.content).body.digest() for d in found if _is_manifest(d)} | {manifest().digest()}
+    proven = [ProvenAnchor(token=ANCHOR, manifest=digest, at=ANCHORED_AT) for digest in sorted(over)]
+    return verify_chain(
+        found,
+        keyring().public,
+        anchors=proven if anchored else (),
+        auditor=keyring().auditor if opened else None,
+        **options,
+    )
+
+
+def _is_manifest(delivery: Delivery) -> bool:
+    try:
+        return isinstance(read_document(delivery.content).body, Manifest)
+    except ProtocolError:
+        return False

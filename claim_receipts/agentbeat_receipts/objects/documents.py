@@ -137,12 +137,19 @@ def read_document(raw: bytes) -> Document:
     return Document(body=body, signature=signature, key_id=wire.key_id)
 
 
-def signature_fault(document: Document, keyring: PublicKeyring) -> SignatureFault | None:
-    """Why the signature is not that of the type's role; None when it is, or when the type carries none."""
+def signature_fault(
+    document: Document, keyring: PublicKeyring, *, message: bytes | None = None
+) -> SignatureFault | None:
+    """Why the signature is not that of the type's role; None when it is, or when the type carries none.
+
+    Args:
+        message: the body's signed bytes, where they are at hand; else they are made.
+    """
     role = SIGNER[type(document.body)]
     if role is None:
         return None
-    signature, message = document.signature or b"", document.body.signed_bytes()
+    signature = document.signature or b""
+    message = document.body.signed_bytes() if message is None else message
     if not keyring.verifies(role, signature, message):
         others = (other for other in SIGNING_ROLES if other is not role)
         wrong_role = any(keyring.verifies(other, signature, message) for other in others)

@@ -7,11 +7,11 @@ it; what was parsed from it is exact JSON in normal form C, as are profiles and 
 from __future__ import annotations
 
 import base64
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from agentbeat_protocol.models import Array, Digest, Strict
+from agentbeat_protocol.models import Array, Digest, Strict, rule_error
 from agentbeat_receipts.canonical import canonical_bytes
 from agentbeat_receipts.commitments import Tag, commit
 from agentbeat_receipts.objects.base import Base64, Body, ExactJSON, Id, Positive, Value, type_name
@@ -77,6 +77,12 @@ class Attempt(Strict):
     offers: Array[OfferStages]
     choice: Choice | None
     treatments: Array[TreatmentEvent]
+
+    @model_validator(mode="after")
+    def _failure_is_named_when_there_is_one(self) -> Self:
+        if (self.failure is not None) != (self.status == "failed"):
+            raise rule_error("X-ATTEMPT", "a failure exactly where the attempt failed")
+        return self
 
 
 class Opening(Body):

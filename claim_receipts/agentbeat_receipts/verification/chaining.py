@@ -1,0 +1,131 @@
+"""Step 3: receipts against tickets, against each other, and against the closing record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agentbeat_receipts.objects import ClosingRecord, Receipt, Ticket
+from agentbeat_receipts.verification.framing import sole_checkpoint
+from agentbeat_receipts.verification.holdings import Holdings
+from agentbeat_receipts.verification.reasons import Reason
+from agentbeat_receipts.verification.results import Finding
+
+__all__ = ["chain_findings", "terminals"]
+
+
+def terminals(holdings: Holdings) -> dict[str, Receipt]:
+    """The receipt of each assignment that has one only, in the order of assignments."""
+    return {name: held[0] for name, held in sorted(_by_assignment(holdings).items()) if len(held) == 1}
+
+
+def chain_findings(holdings: Holdings) -> Iterator[Finding]:
+    """Everything wrong with receipts and closing record, and what is missing of them."""
+    yield from _assignments(holdings)
+    yield from _citations(holdings)
+    first = _before_first(holdings)
+    yield from _links(holdings.of(Receipt), first)
+    yield from _closing(holdings, first)
+
+
+def _before_first(holdings: Holdings) -> str | None:
+    """What the first receipt's `previous` must be; None when that is not known."""
+    if not holdings.prospective:
+        return holdings.manifest_digest
+    found = sole_checkpoint(holdings)
+    return None if found is None else found[0]
+
+
+def _by_assignment(holdings: Holdings) -> dict[str, list[Receipt]]:
+    found: dict[str, list[Receipt]] = {}
+    for receipt in holdings.of(Receipt).values():
+        found.setdefault(receipt.assignment, []).append(receipt)
+    return found
+
+
+def _assignments(holdings: Holdings) -> Iterator[Finding]:
+    found = _by_assignment(holdings)
+    for assignment, receipts in found.items():
+        if len(receipts) > 1:
+            yield Finding(Reason.RIVAL_TERMINALS, assignment, f"got {len(receipts)}, expected one")
+    if holdings.manifest is not None:
+        known = {entry.assignment for entry in holdings.manifest.assignments}
+        yield from (Finding(Reason.RECEIPT_UNKNOWN_ASSIGNMENT, name) for name in found.keys() - known)
+        yield from (Finding(Reason.TERMINAL_MISSING, name) for name in known - found.keys())
+
+
+def _citations(holdings: Holdings) -> Iterator[Finding]:
+    checkpoint = sole_checkpoint(holdings)
+    listed = None if checkpoint is None else set(checkpoint[1].tickets)
+    tickets = holdings.of(Ticket)
+    for receipt in holdings.of(Receipt).values():
+        if receipt.ticket is None:
+            if holdings.prospective:
+                yield Finding(Reason.RECEIPT_UNTICKETED, receipt.assignment)
+            continue
+        if not holdings.prospective:
+            yield Finding(Reason.TICKET_UNEXPECTED, receipt.assignment, "cited in a retrospective batch")
+        elif listed is not None and receipt.ticket not in listed:
+            yield Finding(Reason.RECEIPT_TICKET_NOT_IN_CHECKPOINT, receipt.assignment)
+        ticket = tickets.get(receipt.ticket)
+        if ticket is not None and ticket.assignment != receipt.assignment:
+            yield Finding(Reason.RECEIPT_TICKET_MISMATCH, receipt.assignment, f"of {ticket.assignment}")
+
+
+def _links(receipts: Mapping[str, Receipt], first: str | None) -> Iterator[Finding]:
+    places: dict[int, list[str]] = {}
+    followers: dict[str, list[str]] = {}
+    for digest, receipt in receipts.items():
+        places.setdefault(receipt.sequence, []).append(digest)
+        followers.setdefault(receipt.previous, []).append(digest)
+    for rivals in (*places.values(), *followers.values()):
+        if len(rivals) > 1:
+            yield from (Finding(Reason.CHAIN_FORK, digest) for digest in rivals)
+    for digest, receipt in receipts.items():
+        yield from _link(digest, receipt, receipts, places, first)
+
+
+def _link(
+    digest: str,
+    receipt: Receipt,
+    receipts: Mapping[str, Receipt],
+    places: Mapping[int, list[str]],
+    first: str | None,
+) -> Iterator[Finding]:
+    before = receipts.get(receipt.previous)
+    place = receipt.sequence
+    if before is not None:
+        if before.sequence != place - 1:
+            detail = f"place {place} after place {before.sequence}"
+            yield Finding(Reason.CHAIN_REORDER, digest, detail)
+    elif place == 1:
+        if first is not None and receipt.previous != first:
+            yield Finding(Reason.CHAIN_HEAD, digest)
+    elif receipt.previous == first or place - 1 in places:
+        yield Finding(Reason.CHAIN_REORDER, digest, f"place {place} does not follow place {place - 1}")
+    else:
+        yield Finding(Reason.CHAIN_GAP, digest, f"no receipt at place {place - 1}")
+
+
+def _closing(holdings: Holdings, first: str | None) -> Iterator[Finding]:
+    closings = holdings.of(ClosingRecord)
+    if not closings and holdings.prospective:
+        yield Finding(Reason.CLOSING_MISSING, holdings.manifest_digest or "")
+    for digest, closing in closings.items():
+        for fault in _contradictions(closing, holdings, first):
+            yield Finding(Reason.CLOSING_CONTRADICTS, digest, fault)
+
+
+def _contradictions(closing: ClosingRecord, holdings: Holdings, first: str | None) -> Iterator[str]:
+    receipts = holdings.of(Receipt)
+    last = max((receipt.sequence for receipt in receipts.values()), default=0)
+    if last > closing.count:
+        yield f"counts {closing.count}, but place {last} is held"
+    if closing.head in receipts:
+        if receipts[closing.head].sequence != closing.count:
+            yield f"counts {closing.count}, but its head is at place {receipts[closing.head].sequence}"
+    elif any(receipt.sequence == closing.count for receipt in receipts.values()):
+        yield "another receipt is held at its head's place"
+    if first is not None and (closing.head == first) != (closing.count == 0):
+        yield "its head and its count do not fit"
+    if holdings.manifest is not None and closing.count > len(holdings.manifest.assignments):
+        yield f"counts {closing.count} of {len(holdings.manifest.assignments)} assignments"

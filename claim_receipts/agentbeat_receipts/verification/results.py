@@ -1,0 +1,108 @@
+"""What a verification says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import Final
+
+from agentbeat_protocol import Instant
+from agentbeat_receipts.objects import Manifest, Opening, Receipt, ReportBundle
+from agentbeat_receipts.verification.reasons import RULES, Reason, Rule, Verdict
+
+__all__ = ["CAVEAT", "REPLACEMENT_CAVEAT", "ChainReport", "Finding", "Level", "ProvenAnchor"]
+
+#: What every Pass carries: runs that nobody ticketed leave no trace here (L4).
+CAVEAT: Final = "verified_only_within_committed_ingress"
+#: Until the closing record is published outside, the whole chain may be replaced by another.
+REPLACEMENT_CAVEAT: Final = "full_replacement_undetectable_before_closing_is_published"
+
+
+@unique
+class Level(StrEnum):
+    """How much was committed when (spec 4, "Conformance levels")."""
+
+    CR_1 = "CR-1"
+    CR_2 = "CR-2"
+    CR_3 = "CR-3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenAnchor:
+    """What the check of a time anchor's token has shown: the manifest existed at that time.
+
+    Args:
+        token: `sha256:` digest of the token's bytes, as tickets cite it.
+        manifest: digest of the manifest that the token is over.
+        at: the time that the token proves.
+    """
+
+    token: str
+    manifest: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One reason, at one place.
+
+    Args:
+        reason: the code.
+        subject: the assignment, object digest or delivery path that it is about.
+        detail: got and expected, short.
+    """
+
+    reason: Reason
+    subject: str
+    detail: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that the reason stands for."""
+        return RULES[self.reason]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainReport:
+    """The verdicts of layers 1 and 3, and what the later layers start from.
+
+    Args:
+        level: the level that the batch reaches; None when there is nothing sound.
+        manifest_digest: the manifest that this is about; None when it is not known.
+        integrity: bytes, signatures, chain and openings. Inconclusive when nothing sound was delivered.
+        coverage: the expected set against what arrived; `not_claimed` at CR-2.
+        openings: whether every receipt held was opened.
+        retries: whether the terminal attempts are those of the policy.
+        findings: sorted, each once.
+        expected: number of assignments; None without a manifest.
+        arrived: number of assignments with one sound terminal.
+        terminals: the sound receipt of each assignment that has one only, by assignment.
+        opened: the sound opening of each of these receipts that was opened.
+        report: the one report bundle.
+        evidence: digests of all sound objects, sorted.
+        anchored_at: the anchor's time, where tickets cite its token.
+        caveats: what even a Pass does not say.
+    """
+
+    level: Level | None
+    manifest_digest: str | None
+    manifest: Manifest | None
+    integrity: Verdict
+    coverage: Verdict
+    openings: Verdict
+    retries: Verdict
+    findings: tuple[Finding, ...]
+    expected: int | None
+    arrived: int
+    terminals: Mapping[str, Receipt]
+    opened: Mapping[str, Opening]
+    report: ReportBundle | None
+    evidence: tuple[str, ...]
+    anchored_at: Instant | None
+    caveats: tuple[str, ...]
+
+    @property
+    def reasons(self) -> frozenset[Reason]:
+        """The reasons that were found."""
+        return frozenset(finding.reason for finding in self.findings)

@@ -1,0 +1,149 @@
+"""Layers 1 and 3 of a verification: what holds of bytes, chain, openings and coverage.
+
+Pure: bytes and keys in, verdicts out; no network, no file and no clock. The steps are numbered as in the
+modules that do them:
+
+    1 holdings    read, drop repeats, tell ours from others', signatures by role
+    2 framing     manifest, anchor, tickets, checkpoint
+    3 chaining    receipts, their tickets and places, closing record
+    4 unsealing   openings against commitments
+    5 retries     terminal attempts against the policy
+
+Order and repetition of the deliveries change nothing. Invalid takes precedence; nothing sound is no Pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from agentbeat_receipts.bundles import Delivery
+from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
+from agentbeat_receipts.objects import ReportBundle, Ticket
+from agentbeat_receipts.verification.chaining import chain_findings, terminals
+from agentbeat_receipts.verification.framing import (
+    cited_anchor,
+    foreign_findings,
+    framing_findings,
+    sole_checkpoint,
+)
+from agentbeat_receipts.verification.holdings import Holdings, take_in
+from agentbeat_receipts.verification.reasons import Reason, Scope, Verdict
+from agentbeat_receipts.verification.results import (
+    CAVEAT,
+    REPLACEMENT_CAVEAT,
+    ChainReport,
+    Finding,
+    Level,
+    ProvenAnchor,
+)
+from agentbeat_receipts.verification.retries import retry_findings
+from agentbeat_receipts.verification.unsealing import Openings, open_all
+
+__all__ = ["verify_chain"]
+
+
+def verify_chain(
+    deliveries: Iterable[Delivery],
+    keyring: PublicKeyring,
+    *,
+    manifest: str | None = None,
+    anchors: Iterable[ProvenAnchor] = (),
+    auditor: X25519PrivateKey | None = None,
+) -> ChainReport:
+    """The verdicts of layers 1 and 3 on what was delivered.
+
+    Args:
+        deliveries: paths and bytes, in any order, repeated or not.
+        keyring: who may sign what; never taken from the deliveries.
+        manifest: digest of the manifest that is meant; needed when several are delivered.
+        anchors: what was proven of time anchors before.
+        auditor: the auditor's private key, to open envelopes.
+
+    Raises:
+        KeyRefused: `auditor` is not the private key of the keyring's auditor.
+    """
+    if auditor is not None and auditor.public_key().public_bytes_raw() != keyring.auditor:
+        raise KeyRefused(f"{Role.AUDITOR}: not the private key of the keyring's auditor")
+    holdings = take_in(deliveries, keyring, manifest)
+    if holdings.ambiguous:
+        return _report(holdings, list(holdings.findings), (), Openings())
+    proven = tuple(anchors)
+    findings = [*holdings.findings, *framing_findings(holdings, proven), *foreign_findings(holdings)]
+    findings += chain_findings(holdings)
+    if not any(holdings.ours.values()):
+        findings.append(Finding(Reason.NOTHING_SOUND, ""))
+    openings = open_all(holdings, terminals(holdings), auditor)
+    findings += openings.findings
+    if holdings.manifest is not None:
+        for opening in openings.opened.values():
+            findings += retry_findings(opening, holdings.manifest.retry)
+    return _report(holdings, findings, proven, openings)
+
+
+def _report(
+    holdings: Holdings, findings: list[Finding], anchors: tuple[ProvenAnchor, ...], openings: Openings
+) -> ChainReport:
+    manifest, held, reports = holdings.manifest, terminals(holdings), holdings.of(ReportBundle)
+    all_opened = bool(held) and held.keys() == openings.opened.keys()
+    anchor = cited_anchor(holdings, anchors)
+    integrity = _worst(findings, Scope.INTEGRITY)
+    caveats = (CAVEAT, REPLACEMENT_CAVEAT) if holdings.prospective else (CAVEAT,)
+    return ChainReport(
+        level=_level(holdings, anchored=anchor is not None),
+        manifest_digest=holdings.manifest_digest,
+        manifest=manifest,
+        integrity=integrity,
+        coverage=_coverage(holdings, findings, integrity),
+        openings=_of_openings(findings, integrity, complete=bool(held)),
+        retries=_of_retries(findings, integrity, complete=all_opened),
+        findings=tuple(sorted(set(findings))),
+        expected=None if manifest is None else len(manifest.assignments),
+        arrived=len(held),
+        terminals=held,
+        opened=openings.opened,
+        report=next(iter(reports.values())) if len(reports) == 1 else None,
+        evidence=tuple(sorted(digest for bodies in holdings.ours.values() for digest in bodies)),
+        anchored_at=None if anchor is None else anchor.at,
+        caveats=caveats,
+    )
+
+
+def _worst(findings: list[Finding], scope: Scope) -> Verdict:
+    verdicts = {finding.rule.verdict for finding in findings if finding.rule.scope is scope}
+    order = (Verdict.INVALID, Verdict.INCONCLUSIVE_COVERAGE, Verdict.INCONCLUSIVE)
+    return next((verdict for verdict in order if verdict in verdicts), Verdict.PASS)
+
+
+def _coverage(holdings: Holdings, findings: list[Finding], integrity: Verdict) -> Verdict:
+    if integrity is Verdict.INVALID:
+        return Verdict.INVALID
+    if holdings.manifest is None:
+        return Verdict.INCONCLUSIVE_COVERAGE
+    return _worst(findings, Scope.COVERAGE) if holdings.prospective else Verdict.NOT_CLAIMED
+
+
+def _of_openings(findings: list[Finding], integrity: Verdict, *, complete: bool) -> Verdict:
+    if integrity is Verdict.INVALID:
+        return Verdict.INVALID
+    return _worst(findings, Scope.OPENINGS) if complete else Verdict.INCONCLUSIVE
+
+
+def _of_retries(findings: list[Finding], integrity: Verdict, *, complete: bool) -> Verdict:
+    worst = _worst(findings, Scope.RETRIES)
+    if Verdict.INVALID in (integrity, worst):
+        return Verdict.INVALID
+    return worst if complete else Verdict.INCONCLUSIVE
+
+
+def _level(holdings: Holdings, *, anchored: bool) -> Level | None:
+    """CR-3 needs all that precedes the first outcome, and an envelope behind every receipt."""
+    held = terminals(holdings)
+    if holdings.manifest is None:
+        return Level.CR_1 if held else None
+    found = sole_checkpoint(holdings)
+    framed = found is not None and set(found[1].tickets) == holdings.of(Ticket).keys()
+    sealed = all(receipt.envelope is not None for receipt in held.values())
+    prospective = holdings.prospective and anchored and framed and sealed
+    return Level.CR_3 if prospective else Level.CR_2
