@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import multiprocessing
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,8 @@ __all__ = ["measure", "self_test"]
 _AT_ONCE: Final = 4
 #: How many trials a process takes at a time.
 _BATCH: Final = 12
+#: After how many new objects a process of the self-test collects its garbage.
+_YOUNG: Final = 50_000
 
 
 def self_test(*, jobs: int = 2, only: Sequence[str] = ()) -> Matrix:
@@ -108,6 +111,9 @@ def _in_processes(names: list[str], jobs: int) -> list[Trial]:
 
 def _try_named(names: list[str]) -> list[Trial]:
     mutants, catalogue = load(), load_catalogue()
+    # What is loaded stays: a collector that does not look at it again and again saves a tenth of the time.
+    gc.freeze()
+    gc.set_threshold(_YOUNG)
     return asyncio.run(_try_all([mutants[name] for name in names], catalogue))
 
 
