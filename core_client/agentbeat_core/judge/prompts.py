@@ -11,7 +11,6 @@ as they are sent. `read_judge_question` is the inverse, for a judge that is a pr
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from agentbeat_core.scoring import Projection, shown_evidence
 from agentbeat_core.scoring.shown import json_line
 from agentbeat_protocol.canonical import digest
 from agentbeat_protocol.evaluation import AgentCase
+from agentbeat_protocol.strict_json import read_json
 
 __all__ = ["JudgePrompt", "JudgeQuestion", "judge_messages", "read_judge_question"]
 
@@ -148,4 +148,11 @@ def read_judge_question(content: str) -> JudgeQuestion:
     begin, end = lines[4], lines[-3]
     if end != begin.replace("BEGIN", "END") or not begin.startswith("-----BEGIN DATA "):
         raise ValueError("the marks around the data do not belong together")
-    return JudgeQuestion(case=json.loads(lines[1]), data=tuple(json.loads(line) for line in lines[5:-3]))
+    return JudgeQuestion(case=_object(lines[1]), data=tuple(map(_object, lines[5:-3])))
+
+
+def _object(line: str) -> dict[str, Any]:
+    value = read_json(line.encode())
+    if not isinstance(value, dict):
+        raise ValueError("a line that is no JSON object")
+    return value
