@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 from agentbeat_protocol import Instant, ProtocolError
-
 from agentbeat_receipts.batches import Batch, Facts
 from agentbeat_receipts.bundles import Delivery
 from agentbeat_receipts.commitments import derived_nonce
@@ -207,7 +206,7 @@ def changed(body: Body, **members: Any) -> Body:
 def verified(
     delivered: Parts | Sequence[Delivery], *, anchored: bool = True, opened: bool = True, **options: Any
 ) -> ChainReport:
-    """The verifier's report, with the manifest's proven anchor and the auditor's key unless told otherwise."""
+    """The verifier's report, anchored and with the auditor's key unless told otherwise."""
     found = deliveries(delivered.documents()) if isinstance(delivered, Parts) else delivered
     over = {read_document(d.content).body.digest() for d in found if _is_manifest(d)} | {manifest().digest()}
     proven = [ProvenAnchor(token=ANCHOR, manifest=digest, at=ANCHORED_AT) for digest in sorted(over)]
