@@ -11,8 +11,8 @@ refusal means anything. Which profile, and in which mode, is looked up in the ca
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
 from agentbeat_conformance.controller_answers import members_of
@@ -87,11 +87,8 @@ class ControllerProbe:
     async def listed(self) -> Exchange:
         """The shared read of the catalogue."""
         if self._listed is None:
-            scope, self.session.scope = self.session.scope, "control"
-            try:
+            with self._shared():
                 self._listed = await self.get(CONTROL_PATH + "profiles")
-            finally:
-                self.session.scope = scope
         return self._listed
 
     async def entries(self) -> tuple[ProfileEntry, ...]:
@@ -166,16 +163,26 @@ class ControllerProbe:
     async def attempt(self) -> ControllerRun:
         """The shared run, however far it came."""
         if self._control is None:
-            scope, self.session.scope = self.session.scope, "control"
-            try:
+            with self._shared():
                 self._control = run = await self._new_run()
                 for step in ("reset", "before", "read-before", "after", "read-after", "verify"):
                     if (await run.send(step)).status != 200:
                         break
                 await run.end()
-            finally:
-                self.session.scope = scope
         return self._control
+
+    @contextmanager
+    def _shared(self) -> Iterator[None]:
+        scope, self.session.scope = self.session.scope, "control"
+        try:
+            yield
+        finally:
+            self.session.scope = scope
+
+    @property
+    def known_lease(self) -> str | None:
+        """A lease that the Controller gave at some time."""
+        return None if self._control is None else self._control.lease_id
 
     @property
     def known_end(self) -> Instant:
@@ -236,8 +243,6 @@ class ControllerProbe:
             raise CouldNotRun(f"the profile does not offer the binding mode {mode}")
         return ControllerRun(self, ids=self.session.ids(), profile=profile, mode=mode, **settings)
 
-    # --- Requests
-
     async def post(
         self,
         route: str,
@@ -285,8 +290,6 @@ class ControllerProbe:
         """The Authorization field for a secret; none for None."""
         chosen = self.secret if isinstance(secret, _Keep) else secret
         return [] if chosen is None else [("Authorization", f"Bearer {chosen}")]
-
-    # --- Commands
 
     async def write(self, canary: str, *, run_id: str) -> bool:
         """Have `canary` written into the run's environment over the business plane; whether it was accepted.

@@ -129,7 +129,7 @@ class ControllerRun:
             if self.injection is not None:
                 members["injection"] = dict(self.injection)
             return members | changes
-        members["lease_id"] = self.lease_id or "lease-that-nobody-has"
+        members["lease_id"] = self.lease_id or self.unknown_lease
         if step in ("before", "after"):
             members["phase"] = step
         elif step == "verify":
@@ -209,6 +209,12 @@ class ControllerRun:
         """The lease that reset gave; None before."""
         lease = self._members("reset").get("lease_id")
         return lease if isinstance(lease, str) else None
+
+    @property
+    def unknown_lease(self) -> str:
+        """A lease that nobody has, in the form that this Controller's leases have, where one is known."""
+        known = self.lease_id or self.probe.known_lease or "lease-that-nobody-has0"
+        return known[:-1] + ("1" if known[-1] != "1" else "2")
 
     @property
     def started(self) -> ResetAnswer:

@@ -144,7 +144,7 @@ class _Table:
             case "response":
                 return {"final_response": _OTHER_RESPONSE}
             case "lease":
-                return {"lease_id": other.lease_id or "lease-that-nobody-has"}
+                return {"lease_id": other.lease_id or run.unknown_lease}
         return {}
 
 

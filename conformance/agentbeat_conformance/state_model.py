@@ -138,7 +138,7 @@ class Model:
         if move.step == "reset":
             return self._reset(move, key, twist)
         if run.stage is None or twist == "lease":
-            return _refused(key, twist, "404", "409")
+            return _refused(key, twist, "400", "404", "409")
         if key in run.recorded:
             if not twist:
                 return Expectation(outcome="repeated", key=key)

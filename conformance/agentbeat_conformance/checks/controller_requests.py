@@ -14,7 +14,8 @@ from agentbeat_protocol import Catalogue, ControllerHealth, ProtocolError, diges
 __all__: list[str] = []
 
 _UNKNOWN: Final = "profile-that-nobody-has"
-_NOT_HERE: Final = frozenset({"404", "409"})
+#: A lease's form is the Controller's own affair, so what it never gave may also be malformed to it.
+_NOT_HERE: Final = frozenset({"400", "404", "409"})
 
 
 @requirement(
@@ -63,7 +64,7 @@ async def unknown_lease(controller: ControllerProbe) -> Findings:
     async with controller.run() as run:
         await run.through("reset")
         for step in ("before", "verify", "renew", "release"):
-            tried = await run.attempt(step, lease_id="lease-that-nobody-has")
+            tried = await run.attempt(step, lease_id=run.unknown_lease)
             found += refused(tried, _NOT_HERE, f"{step} of an unknown lease")
         return found
 

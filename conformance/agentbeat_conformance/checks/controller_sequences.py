@@ -16,7 +16,7 @@ __all__: list[str] = []
     tier="controller",
     section=ROUTES,
     text="Whatever two runs ask, in any order, each step is granted, repeated or refused as the rules say.",
-    permits={"200", "404", "409"},
+    permits={"200", "400", "404", "409"},
     kills={"renew-sets-the-phase-back", "late-release-ends-the-next-run"},
 )
 async def any_order(controller: ControllerProbe) -> Findings:

@@ -11,6 +11,7 @@ HTTP, secrets and the order of checks are here; what the phases do is in `base_p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -30,7 +31,6 @@ from agentbeat_protocol import (
     ResetRequest,
     SnapshotRequest,
     VerifyRequest,
-    canonical_json,
     check_media_type,
     error_envelope,
     read_controller_request,
@@ -248,7 +248,7 @@ class BaseController(BasePhases):
     def record(self, lease: Lease, phase: str, request: ControllerMessage, members: dict[str, Any]) -> bytes:
         """CTL-2: keep the 200 answer."""
         common = ("schema_version", "run_id", "case_id", "profile_id")
-        body = canonical_json({**{name: getattr(request, name) for name in common}, **members})
+        body = json.dumps({**{name: getattr(request, name) for name in common}, **members}).encode()
         lease.answers[phase] = Recorded(request.model_dump(mode="json"), body)
         return body
 

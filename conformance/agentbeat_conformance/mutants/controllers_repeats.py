@@ -72,7 +72,7 @@ class _Forgetful(BaseController):
     "snapshot-again-is-out-of-order",
     breaks={"CTL-2.b"},
     text="The same snapshot before again is 409 phase_out_of_order.",
-    consequences={"CTL-1.z", "CTL-2.t", "CTL-2.f", "CTL-2.l"},
+    consequences={"CTL-1.z", "CTL-2.f", "CTL-2.l"},
 )
 class SnapshotAgainIsOutOfOrder(_Forgetful):
     forgets = "before"
