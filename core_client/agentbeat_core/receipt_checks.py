@@ -48,6 +48,7 @@ from agentbeat_protocol import (
     verdicts_follow,
 )
 from agentbeat_protocol.evaluation import StateReport, VerifyKey
+from agentbeat_protocol.models import Ratio
 
 __all__ = ["check_receipt", "state_report"]
 
@@ -176,7 +177,8 @@ def _consequences(answer: VerifyAnswer, members: Members, expected: Expected) ->
         yield ReceiptFailure("receipt_final_response_mismatch", "it judged another final_response")
     if answer.verdicts != receipt.verdicts or not verdicts_follow(receipt.verdicts, answer.checks):
         yield ReceiptFailure("receipt_verdicts_mismatch", "the verdicts do not follow from the checks")
-    elif answer.native_score != receipt.native_score or native_score(answer.checks) != receipt.native_score:
+    followed = native_score(answer.checks)
+    if not all(_same_share(said, followed) for said in (answer.native_score, receipt.native_score)):
         yield ReceiptFailure("receipt_verdicts_mismatch", "native_score does not follow from the checks")
 
 
@@ -211,6 +213,14 @@ def _start(receipt: StateReceipt, expected: Expected) -> Iterator[ReceiptFailure
     """RCP-8: nothing was written between reset and the before snapshot."""
     if receipt.before.digest != expected.state_digest:
         yield ReceiptFailure("receipt_before_not_reset_state", "before is not the state that reset left")
+
+
+def _same_share(said: Ratio | None, followed: Ratio | None) -> bool:
+    """Whether a ratio is that share, reduced or not, with the number that goes with it."""
+    if said is None or followed is None:
+        return said is followed
+    crosswise = said.numerator * followed.denominator == followed.numerator * said.denominator
+    return said.denominator > 0 and crosswise and said.value == followed.value
 
 
 def _unpadded(text: str) -> bytes:

@@ -7,6 +7,7 @@ and its channels are missing, with the rule. Nobody witnessed the run, so the sc
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from agentbeat_core.credentials import Redactor
 from agentbeat_core.documents import keep
@@ -17,7 +18,7 @@ from agentbeat_core.plans import DEFAULT_TIMEOUTS
 from agentbeat_core.preflight import check_tiers, check_weights
 from agentbeat_core.scoring import build_evaluation
 from agentbeat_core.state_records import judge_record
-from agentbeat_protocol import EvidenceDocument, ProtocolError, canonical_json, read_evidence
+from agentbeat_protocol import CanonicalError, EvidenceDocument, ProtocolError, canonical_json, read_evidence
 from agentbeat_protocol.evaluation import KeptDocument, ScoreRequest, ScoreResponse
 
 __all__ = ["score"]
@@ -84,11 +85,19 @@ def _evidence(
 ) -> tuple[EvidenceDocument | None, str | None, tuple[KeptDocument, ...]]:
     if request.evidence is None:
         return None, "evidence_not_given", ()
-    raw = json.dumps(request.evidence, ensure_ascii=False).encode()
+    raw = _as_bytes(request.evidence)
     try:
-        raw = canonical_json(request.evidence)
         document = read_evidence(raw, run_id=request.run_id, case_id=request.case.case_id)
     except ProtocolError as error:
         kept = keep("target_evidence", raw, redactor=Redactor(), refused=error)
         return None, f"evidence_refused: {error.rule}", (kept,)
     return document, None, (keep("target_evidence", raw, redactor=Redactor()),)
+
+
+def _as_bytes(evidence: dict[str, Any]) -> bytes:
+    """The document's canonical JSON, so that its digest is that of the value and not of a spelling."""
+    try:
+        return canonical_json(evidence)
+    except CanonicalError:
+        # One with an integer that no double keeps has none. A run takes it, so it is taken here.
+        return json.dumps(evidence, ensure_ascii=False).encode()

@@ -113,6 +113,19 @@ class TestHardGate:
         assert metric(evaluation, "security").verdict == word
         assert "native_security_gate_failed" not in metric(evaluation, "overall").reason_codes
 
+    @pytest.mark.parametrize(
+        ("gate", "verdict"), [(True, "fail"), (False, "review")], ids=["switched-on", "switched-off"]
+    )
+    def test_it_fixes_an_overall_whose_own_applicability_is_in_review(self, gate: bool, verdict: str) -> None:
+        evaluation = at_l3(
+            check("security", False),
+            of=case(applies={"overall": "review"}),
+            policy={"native_security_gate": gate},
+        )
+        overall = metric(evaluation, "overall")
+        assert (overall.applicability, overall.verdict) == ("review", verdict)
+        assert overall.reason_codes[0] == "applicability_in_review"
+
 
 ALL_GOOD = (check("utility", True), check("security", True), check("attack", True))
 

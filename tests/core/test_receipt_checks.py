@@ -255,6 +255,30 @@ async def test_unsigned_excuses_no_other_failure(target: FakeTarget, controller:
     assert evaluation.evidence.missing_channels == ("state_before_after", "native_score")
 
 
+@pytest.mark.parametrize(
+    ("ratio", "accepted"),
+    [
+        ({"numerator": 3, "denominator": 3, "value": 1.0}, True),
+        ({"numerator": 1, "denominator": 1, "value": 1}, True),
+        ({"numerator": 3, "denominator": 3, "value": 0.5}, False),
+        ({"numerator": 0, "denominator": 0, "value": 1.0}, False),
+        ({"numerator": -1, "denominator": -1, "value": 1.0}, False),
+        (None, False),
+    ],
+    ids=["as-counted", "reduced", "another-number-beside-it", "nothing-of-nothing", "negative", "none"],
+)
+async def test_the_native_score_is_the_share_that_follows_however_it_is_written(
+    target: FakeTarget, controller: FakeController, ratio: Object | None, accepted: bool
+) -> None:
+    controller.forge = lambda receipt: receipt.update(native_score=ratio)
+    controller.tamper = lambda answer: answer.update(native_score=ratio)
+    evaluation = await evaluate(target, controller)
+    assert evaluation.state is not None
+    assert evaluation.state.accepted is accepted
+    assert evaluation.state.reason_codes == (() if accepted else ("receipt_verdicts_mismatch",))
+    assert evaluation.metrics.utility.score == (1.0 if accepted else None)
+
+
 async def test_a_dimension_without_checks_keeps_its_signed_word(
     target: FakeTarget, controller: FakeController
 ) -> None:

@@ -80,10 +80,17 @@ async def test_evidence_that_is_not_given_is_missing() -> None:
     assert {each.reason for each in evaluation.evidence.observations[1:]} == {"evidence_not_given"}
 
 
-async def test_evidence_without_a_canonical_form_is_refused_and_no_fault() -> None:
+async def test_evidence_without_a_canonical_form_is_taken_as_in_a_run() -> None:
     odd = deep(await document(), {"events.0.data.arguments": {"n": 2**53 + 1}})
+    async with FakeTarget() as target:
+        target.document = lambda good: odd
+        core = Core(registry(ENVIRON | {"DESK_URL": target.url}, state_controller=...))
+        response = await core.evaluate(eval_request("L2"))
+    assert response.evaluation is not None
     evaluation = await scored("L2", evidence=odd)
-    assert evaluation.evidence.observations[1].reason == "evidence_refused: C-INTEXACT"
+    assert evaluation.evidence.status == "complete"
+    assert evaluation.evidence.observations == response.evaluation.evidence.observations
+    assert evaluation.metrics == response.evaluation.metrics
 
 
 async def test_the_judge_is_asked_like_in_a_run() -> None:

@@ -121,7 +121,7 @@ class ScoreRequest(Strict):
     scoring_profile: ScoringProfile
     #: The Agent's final response, unless it is missing.
     final_response: Annotated[Annotated[str, StringConstraints(min_length=1)] | None, NotNull] = None
-    #: The evidence document, as JSON; its digest is taken over the canonical form here.
+    #: The evidence document, as JSON; its digest is taken over the canonical form, where it has one.
     evidence: Annotated[JSONObject | None, NotNull] = None
     #: The State Controller's verify answer and what it must be bound to; ours to check, never the Agent's.
     state: Annotated[JSONObject | None, NotNull] = None
