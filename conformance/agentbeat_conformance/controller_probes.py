@@ -82,8 +82,6 @@ class ControllerProbe:
         self._listed: Exchange | None = None
         self._control: ControllerRun | None = None
 
-    # --- What the checks share
-
     async def listed(self) -> Exchange:
         """The shared read of the catalogue."""
         if self._listed is None:
@@ -213,8 +211,6 @@ class ControllerProbe:
         except CouldNotRun:
             pass
         return frozenset(found)
-
-    # --- Runs
 
     @asynccontextmanager
     async def run(
