@@ -7,7 +7,7 @@ second object. Every signature that came with it must count all the same.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -129,22 +129,19 @@ def _sole_citation(held: dict[str, _Held]) -> str | None:
 
 
 def _hold(holdings: Holdings, digest: str, item: _Held, keyring: PublicKeyring) -> None:
-    faults = set(_faults(item, keyring))
+    faults = _faults(item, keyring)
     for fault in faults:
+        if fault is None:
+            continue
         holdings.findings.append(Finding(_REASONS[fault], digest, f"of a {type(item.body).__name__}"))
     # A wrong hint or a bad second copy is a finding, but the object itself is vouched for.
-    if SIGNER[type(item.body)] is None or any(
-        signature_fault(Document(body=d.body, signature=d.signature), keyring, message=item.message) is None
-        for d in item.signatures.values()
-    ):
+    if not faults.isdisjoint((None, SignatureFault.HINT)):
         holdings.ours.setdefault(type(item.body), {})[digest] = item.body
 
 
-def _faults(item: _Held, keyring: PublicKeyring) -> Iterator[SignatureFault]:
-    for document in item.signatures.values():
-        fault = signature_fault(document, keyring, message=item.message)
-        if fault is not None:
-            yield fault
+def _faults(item: _Held, keyring: PublicKeyring) -> set[SignatureFault | None]:
+    """What is wrong with each copy's signature; None for one that is right."""
+    return {signature_fault(copy, keyring, message=item.message) for copy in item.signatures.values()}
 
 
 def _set_aside(
@@ -153,7 +150,7 @@ def _set_aside(
     """Others' objects are set aside, unless they are ours with a byte changed."""
     kind = type(item.body).__name__
     if isinstance(item.body, Manifest):
-        altered = not ours_is_held and any(True for _ in _faults(item, keyring))
+        altered = not ours_is_held and _faults(item, keyring) != {None}
     else:
         altered = _is_ours_altered(item, keyring, holdings.manifest_digest)
     if altered:
