@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentbeat_receipts.bundles import Delivery
 from agentbeat_receipts.keys import KeyRefused, Keyring
 from agentbeat_receipts.objects import write_document
 from agentbeat_receipts.verification import Level, Reason, Verdict, verify_chain
+from support.json_values import json_values
 from support.receipt_batches import deliveries, honest, keyring, manifest, verified
 from support.receipt_tampering import LAST
 
@@ -87,3 +94,45 @@ def test_another_auditors_key_is_refused_before_anything_is_judged() -> None:
     found = deliveries(honest().documents())
     with pytest.raises(KeyRefused, match="auditor"):
         verify_chain(found, keyring().public, auditor=Keyring.generate().auditor)
+
+
+def _places(value: Any, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every place of a JSON value, from the whole to its leaves."""
+    yield way
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _places(member, (*way, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _places(item, (*way, index))
+
+
+def _put(value: Any, way: tuple[str | int, ...], new: object) -> Any:
+    if not way:
+        return new
+    copy = value.copy()
+    copy[way[0]] = _put(value[way[0]], way[1:], new)
+    return copy
+
+
+DELIVERED = deliveries(honest(encrypted=False).documents())
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_delivery_makes_the_verifier_fail(data: st.DataObject) -> None:
+    """Any JSON value in any place of any document is judged; a signed one that differs is no Pass."""
+    place = data.draw(st.integers(0, len(DELIVERED) - 1))
+    wire = json.loads(DELIVERED[place].content)
+    way = data.draw(st.sampled_from([*_places(wire)]))
+    changed = json.dumps(_put(wire, way, data.draw(json_values))).encode()
+    report = verified([*DELIVERED[:place], Delivery("x.json", changed), *DELIVERED[place + 1 :]])
+    signed = "signature" in wire and way[:1] in ((), ("body",), ("signature",), ("type",))
+    if signed and json.loads(changed) != wire:
+        assert report.integrity is BAD
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=50, deadline=None)
+def test_any_bytes_beside_a_batch_are_invalid(raw: bytes) -> None:
+    assert verified([*DELIVERED, Delivery("x.json", raw)]).integrity is BAD
