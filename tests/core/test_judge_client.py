@@ -90,8 +90,10 @@ async def test_without_an_api_key_no_authorization_is_sent(judge: FakeJudge) -> 
     assert "authorization" not in judge.seen[0].headers
 
 
-async def test_usage_that_is_not_told_is_not_made_up(judge: FakeJudge) -> None:
-    judge.completion = lambda completion: completion | {"usage": {"prompt_tokens": "many"}}
+@pytest.mark.parametrize("told", [..., "many", -1, 1.5, True, None, 10**200])
+async def test_usage_that_is_not_told_is_not_made_up(judge: FakeJudge, told: Any) -> None:
+    usage = {} if told is ... else {"prompt_tokens": told}
+    judge.completion = lambda completion: completion | {"usage": usage}
     (call,) = (await assess(judge)).calls
     assert (call.prompt_tokens, call.completion_tokens) == (None, None)
 

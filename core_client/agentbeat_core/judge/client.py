@@ -30,6 +30,7 @@ from agentbeat_core.observations import JudgeOutcome
 from agentbeat_core.plans import DEFAULT_TIMEOUTS, Endpoint
 from agentbeat_protocol import ProtocolError, read_json
 from agentbeat_protocol.evaluation import JudgeCall, JudgeScores
+from agentbeat_protocol.models import MAX_SAFE_INTEGER
 from agentbeat_protocol.origins import Origin, split_url
 
 __all__ = ["ChatJudge", "Judge", "UnavailableJudge", "judge_from_environment"]
@@ -223,4 +224,7 @@ def _member(value: object, name: str) -> Any:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    # A larger one is no count, and not every reader of a result would keep it.
+    return value if 0 <= value <= MAX_SAFE_INTEGER else None
