@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -179,6 +180,7 @@ class _Search:
         self._loop = asyncio.get_running_loop()
         self._known: dict[tuple[Move, ...], Failure | None] = {(): None, failure.moves: failure}
         self._over = threading.Event()
+        self._sending: Future[Failure | None] | None = None
 
     def run(self) -> Failure:
         """The shortest failure; the one that it was given if no shorter one is found."""
@@ -204,8 +206,10 @@ class _Search:
         return self._known[self._chosen(kept)] or self._failure
 
     def abandon(self) -> None:
-        """Send nothing more."""
+        """Send nothing more: what is under way is cancelled, so that the thread waits for nobody."""
         self._over.set()
+        if self._sending is not None:
+            self._sending.cancel()
 
     def _chosen(self, coins: tuple[tuple[bool, ...], ...]) -> tuple[Move, ...]:
         pairs = zip(self._failure.moves, coins, strict=True)
@@ -223,7 +227,10 @@ class _Search:
         if self._over.is_set():
             raise _Abandoned
         playing = play(self._controller, self._failure.mode, moves)
+        self._sending = asyncio.run_coroutine_threadsafe(playing, self._loop)
+        if self._over.is_set():
+            self._sending.cancel()
         try:
-            return asyncio.run_coroutine_threadsafe(playing, self._loop).result()
-        except (CouldNotRun, ReplayError) as error:
+            return self._sending.result()
+        except (CouldNotRun, ReplayError, CancelledError) as error:
             raise _Abandoned from error
