@@ -9,8 +9,9 @@ write files, and for the random bytes of keys, nonces and envelopes.
 """
 
 from agentbeat_receipts.batches import Batch, Facts, OrderError, Written
-from agentbeat_receipts.bundles import BundleError, Delivery, read_bundle, write_bundle
+from agentbeat_receipts.bundles import BundleError, read_bundle, write_bundle
 from agentbeat_receipts.commitments import derived_nonce, fresh_nonce
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keyring_files import (
     create_keyring,
     load_keyring,

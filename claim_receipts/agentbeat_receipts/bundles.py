@@ -19,7 +19,6 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -27,6 +26,7 @@ from agentbeat_protocol import ProtocolError, cut
 from agentbeat_protocol.models import Strict, validated
 from agentbeat_protocol.strict_json import MAX_BYTES
 from agentbeat_receipts.canonical import canonical_bytes, read_exact
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.objects import (
     Body,
     Checkpoint,
@@ -41,7 +41,7 @@ from agentbeat_receipts.objects import (
     write_document,
 )
 
-__all__ = ["FORMAT_FILE", "BundleError", "Delivery", "bundle_files", "read_bundle", "write_bundle"]
+__all__ = ["FORMAT_FILE", "BundleError", "bundle_files", "read_bundle", "write_bundle"]
 
 #: The file that names format and version.
 FORMAT_FILE: Final = "bundle.json"
@@ -61,19 +61,6 @@ _SINGLE: Final[dict[type[Body], str]] = {
 
 class BundleError(ValueError):
     """The folder or tar is no bundle of this version, or cannot be made one."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Delivery:
-    """One file as it arrived.
-
-    Args:
-        path: relative, with `/`; for messages only.
-        content: its bytes, unread.
-    """
-
-    path: str
-    content: bytes
 
 
 class _FormatFile(Strict):

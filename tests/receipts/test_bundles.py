@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbeat_receipts.bundles import BundleError, Delivery, bundle_files, read_bundle, write_bundle
+from agentbeat_receipts.bundles import BundleError, bundle_files, read_bundle, write_bundle
 from agentbeat_receipts.canonical import canonical_bytes, read_exact
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.objects import read_document, write_document
 from support.receipt_batches import honest, manifest
 

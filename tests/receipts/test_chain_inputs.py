@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentbeat_receipts.bundles import Delivery
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import KeyRefused, Keyring
 from agentbeat_receipts.objects import write_document
 from agentbeat_receipts.verification import Level, Reason, Verdict, verify_chain

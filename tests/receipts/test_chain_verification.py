@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentbeat_receipts.bundles import Delivery, read_bundle, write_bundle
+from agentbeat_receipts.bundles import read_bundle, write_bundle
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import Keyring
 from agentbeat_receipts.objects import SIGNER
 from agentbeat_receipts.verification import (
@@ -78,8 +79,9 @@ def test_one_receipt_alone_reaches_cr_1() -> None:
     assert report.opened.keys() == {"p-1.none"}
 
 
-def test_a_prospective_batch_with_openings_in_the_clear_is_cr_2() -> None:
-    assert verified(honest(encrypted=False)).level is Level.CR_2
+def test_a_prospective_batch_with_openings_in_the_clear_is_cr_2_and_claims_no_coverage() -> None:
+    report = verified(honest(encrypted=False))
+    assert (report.level, report.coverage, report.findings) == (Level.CR_2, Verdict.NOT_CLAIMED, ())
 
 
 def test_a_bundle_on_disk_verifies_as_its_documents_do(tmp_path: Any) -> None:

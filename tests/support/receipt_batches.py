@@ -10,8 +10,8 @@ from typing import Any
 
 from agentbeat_protocol import Instant, ProtocolError
 from agentbeat_receipts.batches import Batch, Facts
-from agentbeat_receipts.bundles import Delivery
 from agentbeat_receipts.commitments import derived_nonce
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import Keyring
 from agentbeat_receipts.objects import (
     COMPONENTS,

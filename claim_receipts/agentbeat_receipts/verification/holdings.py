@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from agentbeat_protocol import ProtocolError, cut
-from agentbeat_receipts.bundles import Delivery
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import PublicKeyring
 from agentbeat_receipts.objects import (
     SIGNER,

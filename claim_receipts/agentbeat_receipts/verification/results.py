@@ -71,7 +71,8 @@ class ChainReport:
         level: the level that the batch reaches; None when there is nothing sound.
         manifest_digest: the manifest that this is about; None when it is not known.
         integrity: bytes, signatures, chain and openings. Inconclusive when nothing sound was delivered.
-        coverage: the expected set against what arrived; `not_claimed` at CR-2.
+        coverage: the expected set against what arrived; Pass at CR-3 only, `not_claimed` for a batch that
+            lacks nothing but is none.
         openings: whether every receipt held was opened.
         retries: whether the terminal attempts are those of the policy.
         findings: sorted, each once.

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from agentbeat_receipts.bundles import Delivery
+from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
 from agentbeat_receipts.objects import ReportBundle, Ticket
 from agentbeat_receipts.verification.chaining import chain_findings, terminals
@@ -88,14 +88,15 @@ def _report(
     manifest, held, reports = holdings.manifest, terminals(holdings), holdings.of(ReportBundle)
     all_opened = bool(held) and held.keys() == openings.opened.keys()
     anchor = cited_anchor(holdings, anchors)
+    level = _level(holdings, anchored=anchor is not None)
     integrity = _worst(findings, Scope.INTEGRITY)
     caveats = (CAVEAT, REPLACEMENT_CAVEAT) if holdings.prospective else (CAVEAT,)
     return ChainReport(
-        level=_level(holdings, anchored=anchor is not None),
+        level=level,
         manifest_digest=holdings.manifest_digest,
         manifest=manifest,
         integrity=integrity,
-        coverage=_coverage(holdings, findings, integrity),
+        coverage=_coverage(holdings, findings, integrity, level),
         openings=_of_openings(findings, integrity, complete=bool(held)),
         retries=_of_retries(findings, integrity, complete=all_opened),
         findings=tuple(sorted(set(findings))),
@@ -116,12 +117,16 @@ def _worst(findings: list[Finding], scope: Scope) -> Verdict:
     return next((verdict for verdict in order if verdict in verdicts), Verdict.PASS)
 
 
-def _coverage(holdings: Holdings, findings: list[Finding], integrity: Verdict) -> Verdict:
+def _coverage(
+    holdings: Holdings, findings: list[Finding], integrity: Verdict, level: Level | None
+) -> Verdict:
     if integrity is Verdict.INVALID:
         return Verdict.INVALID
     if holdings.manifest is None:
         return Verdict.INCONCLUSIVE_COVERAGE
-    return _worst(findings, Scope.COVERAGE) if holdings.prospective else Verdict.NOT_CLAIMED
+    worst = _worst(findings, Scope.COVERAGE) if holdings.prospective else Verdict.NOT_CLAIMED
+    # Nothing is missing, but there are receipts without envelopes: coverage is claimed at CR-3 only.
+    return Verdict.NOT_CLAIMED if worst is Verdict.PASS and level is not Level.CR_3 else worst
 
 
 def _of_openings(findings: list[Finding], integrity: Verdict, *, complete: bool) -> Verdict:
