@@ -299,6 +299,18 @@ async def test_a_run_that_may_outlast_the_lease_renews_it_on_the_controllers_own
     assert controller.seen[1].json()["expires_at"] == "2026-03-01T11:18:30Z"
 
 
+async def test_a_lease_without_an_end_is_not_renewed(target: FakeTarget, controller: FakeController) -> None:
+    def endless(seen: Seen) -> Answer:
+        request = seen.json()
+        common = {name: request[name] for name in ("schema_version", "run_id", "case_id", "profile_id")}
+        return json_answer(common | controller._reset(request) | {"expires_at": "9999-12-31T23:59:59Z"})
+
+    controller.fail["reset"] = endless
+    response = await core_for(target, controller).evaluate(eval_request("L1", timeouts={"invoke": 3600}))
+    assert response.eval_run.status == "completed"
+    assert controller.steps == ["reset", "release"]
+
+
 # --- The Target fails -----------------------------------------------------------------------------------
 
 

@@ -84,10 +84,15 @@ async def _renew_for(
     clocks of two machines are never compared.
     """
     longest = seconds.invoke + seconds.evidence + _STEPS_UNDER_LEASE * seconds.controller
-    if longest > _DEFAULT_LEASE_COVERS:
-        end = answer.expires_at.unix_nanoseconds + int(longest * 1_000_000_000)
-        with timeline.phase("reset"):
-            await controller.renew(answer.lease_id, Instant.from_nanoseconds(end))
+    if longest <= _DEFAULT_LEASE_COVERS:
+        return
+    try:
+        end = Instant.from_nanoseconds(answer.expires_at.unix_nanoseconds + int(longest * 1_000_000_000))
+    except ValueError:
+        # A lease up to the end of the year 9999 outlives every run.
+        return
+    with timeline.phase("reset"):
+        await controller.renew(answer.lease_id, end)
 
 
 async def _release(controller: ControllerClient, timeline: Timeline, lease_id: str) -> None:
