@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import signal
@@ -61,17 +62,36 @@ async def test_a_server_that_does_not_come_back_has_not_been_restarted() -> None
     assert not await commands(restart="true", is_up=down, start_seconds=0.05).restart(scope="a")
 
 
-async def test_a_command_that_hangs_is_ended_with_everything_it_started(tmp_path: Path) -> None:
+async def test_a_command_that_takes_too_long_has_not_worked() -> None:
+    assert not await commands(restart="sleep 60", command_seconds=0.05).restart(scope="a")
+
+
+async def test_a_command_that_is_given_up_is_ended_with_everything_it_started(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     hanging = f"sleep 60 & echo $! > {shlex.quote(str(pid))}; wait"
-    assert not await commands(restart=hanging, command_seconds=0.1).restart(scope="a")
+    begun = asyncio.create_task(commands(restart=hanging, command_seconds=60).restart(scope="a"))
+    while not (pid.exists() and pid.read_text().endswith("\n")):
+        await asyncio.sleep(0.005)
+    begun.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await begun
     child = int(pid.read_text())
-    # Ended, though perhaps not yet collected by its new parent.
-    status = Path(f"/proc/{child}/stat")
-    state = status.read_text().rpartition(")")[2].split()[0] if status.exists() else "gone"
-    if state not in ("Z", "gone"):
-        os.kill(child, signal.SIGKILL)
-    assert state in ("Z", "gone")
+    try:
+        async with asyncio.timeout(5):
+            while is_running(child):
+                await asyncio.sleep(0.005)
+    finally:
+        if is_running(child):
+            os.kill(child, signal.SIGKILL)
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process has not ended; one that has may still wait to be collected."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 async def test_a_server_is_up_when_its_health_route_gives_any_answer() -> None:
