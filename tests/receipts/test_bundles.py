@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agentbeat_receipts import bundles
 from agentbeat_receipts.bundles import BundleError, bundle_files, read_bundle, write_bundle
 from agentbeat_receipts.canonical import canonical_bytes, read_exact
 from agentbeat_receipts.deliveries import Delivery
@@ -145,3 +146,16 @@ def test_what_was_read_can_be_read_as_documents(tmp_path: Path) -> None:
     read = {d.path: read_document(d.content) for d in read_bundle(tmp_path / "claim")}
     assert read["manifest.json"] == parts.manifest
     assert read["receipts/p-1.none.json"] == parts.receipts["p-1.none"]
+
+
+@pytest.mark.parametrize("name", ["claim", "claim.tar"])
+@pytest.mark.parametrize(
+    ("limit", "fault"), [("MAX_FILES", "more than 3 files"), ("MAX_FILE_BYTES", "at most 3")]
+)
+def test_too_many_files_or_bytes_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, limit: str, fault: str
+) -> None:
+    write_bundle(tmp_path / name, honest().documents())
+    monkeypatch.setattr(bundles, limit, 3)
+    with pytest.raises(BundleError, match=fault):
+        read_bundle(tmp_path / name)

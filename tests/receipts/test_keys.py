@@ -261,3 +261,11 @@ def test_a_public_file_of_another_shape_is_refused(keyring: Keyring, change: dic
     document = {**json.loads(public_keyring_bytes(keyring.public)), **change}
     with pytest.raises(KeyRefused):
         read_public_keyring(json.dumps(document).encode())
+
+
+def test_a_signing_key_in_the_auditors_file_is_refused(tmp_path: Path) -> None:
+    create_keyring(tmp_path / "keys")
+    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "keys" / "auditor.key").write_bytes(pem)
+    with pytest.raises(KeyRefused, match="another algorithm than auditor"):
+        load_keyring(tmp_path / "keys")

@@ -138,6 +138,8 @@ def _drop(path: str) -> Callable[[Wire], None]:
     return change
 
 
+CELL = {"profile": "p-1", "arm": "none", "value": "surplus", "sum": 1, "count": 1}
+ANALYSIS = {"contract": "up", "subjects": 2, "seed": None, "draws": None, "input_order": "manifest"}
 SHAPES = [
     pytest.param("receipt", _set("type", "application/json"), "S-ENUM", id="another-type"),
     pytest.param("receipt", _drop("type"), "S-REQUIRED", id="no-type"),
@@ -172,6 +174,10 @@ SHAPES = [
     pytest.param("manifest", _set("body/assignments/0/replicate", 2), "X-MANIFEST", id="wrong-replicate"),
     pytest.param("manifest", _set("body/comparison_groups/0/arms", ["x"]), "X-MANIFEST", id="group-arm"),
     pytest.param("manifest", _set("body/disclosed", ["a", "a"]), "N-SET", id="set-with-an-element-twice"),
+    pytest.param("opening", _set("body/attempts/0/failure", "crash"), "X-ATTEMPT", id="failed-and-accepted"),
+    pytest.param("opening", _set("body/attempts/0/status", "failed"), "X-ATTEMPT", id="failed-without-why"),
+    pytest.param("report", _set("body/cells", [CELL, CELL]), "X-REPORT", id="cell-twice"),
+    pytest.param("report", _set("body/analyses", [ANALYSIS] * 2), "X-REPORT", id="contract-twice"),
     pytest.param("report", _set("body/cells/0/count", -1), "S-RANGE", id="negative-count"),
 ]
 
