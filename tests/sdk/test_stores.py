@@ -154,6 +154,30 @@ class TestSQLite:
         assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)
         store.close()
 
+    def test_commits_write_over_a_log_that_is_long_from_the_start(self, path: Path) -> None:
+        """One that makes the log longer waits for the disk twice."""
+        store = SQLiteStore(path)
+        store.open()
+        log = path.with_name("runs.sqlite3-wal")
+        length = log.stat().st_size
+        assert length >= 1_000 * 4_096
+        for number in range(100):
+            assert store.claim(f"run-store-{number}", CASE)
+        assert log.stat().st_size == length
+        # Nothing of what made it so long is in the file, for this process or another.
+        second = SQLiteStore(path)
+        second.open()
+        assert log.stat().st_size == length
+        for each in (store, second):
+            assert not each.is_claimed("")
+        second.close()
+        store.close()
+        assert path.stat().st_size < 100_000
+        with sqlite3.connect(path) as connection:
+            assert connection.execute("SELECT count(*) FROM runs").fetchone() == (100,)
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        connection.close()
+
     def test_only_the_owner_reads_the_file(self, path: Path) -> None:
         store = SQLiteStore(path)
         store.claim(RUN, CASE)

@@ -2,7 +2,7 @@
 
 - A claim is one INSERT, so SQLite's own lock decides between threads and processes.
 - WAL with `synchronous=FULL`: a commit is on the disk before it returns. A claim survives `kill -9` and a
-  power cut.
+  power cut. The log is made long at once: what makes a file longer waits for the disk twice.
 - One connection with a lock: SQLite writes one at a time anyway, and a read takes microseconds.
 - The calls of a `group` are one transaction, which waits for the disk once.
 - The file is made readable by its owner only, for evidence may hold what the Agent saw.
@@ -28,6 +28,9 @@ __all__ = ["SQLiteStore"]
 #: Marks a file as ours ("ABRN"), and the layout of its table.
 _APPLICATION_ID: Final = 0x4142524E
 _LAYOUT: Final = 1
+
+#: How long the write-ahead log gets before SQLite begins it anew: 1,000 pages with their heads.
+_LOG_BYTES: Final = 1_000 * (4_096 + 24)
 
 _TABLE: Final = """
 CREATE TABLE runs (
@@ -172,6 +175,27 @@ def _prepare(connection: sqlite3.Connection, path: Path, deadline: float) -> Non
             connection.execute(_TABLE)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+    _lengthen_log(connection, path)
+
+
+def _lengthen_log(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the write-ahead log as long as it gets, so that every commit writes over what is there.
+
+    A row that does not fit into the cache goes into the log before its transaction ends. Undone, it is in
+    nobody's view of the file, and leaves the log as long as it has made it.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size >= _LOG_BYTES:
+        return
+    (usual,) = connection.execute("PRAGMA cache_size").fetchone()
+    connection.execute("PRAGMA cache_size = 10")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("INSERT INTO runs VALUES ('', '', '', NULL, zeroblob(?))", (_LOG_BYTES,))
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.execute(f"PRAGMA cache_size = {usual}")
 
 
 @contextmanager
