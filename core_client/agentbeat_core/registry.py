@@ -22,8 +22,6 @@ from agentbeat_protocol import ProtocolError, cut
 from agentbeat_protocol.evaluation import (
     MAX_EVAL_BYTES,
     Auth,
-    Deployment,
-    RegisteredController,
     Registry,
     read_registry,
 )
@@ -98,22 +96,15 @@ class TargetRegistry:
         value = self.variable(auth.value_env)
         return None if value is None else Secret(value)
 
-    def redactor(self, *others: Secret | None) -> Redactor:
-        """A redactor of every secret that the registry names and is set, and of `others`."""
-        held = [self.secret(auth) for auth in self._auths()]
-        return Redactor(secret for secret in (*held, *others) if secret is not None)
-
-    def controllers(self) -> Iterator[tuple[Deployment, RegisteredController]]:
-        """Every registered State Controller with the Deployment that it belongs to."""
-        for target in self.registry.targets:
-            for deployment in target.deployments:
-                if deployment.state_controller is not None:
-                    yield deployment, deployment.state_controller
+    def redactor(self) -> Redactor:
+        """A redactor of every secret that the registry names and is set."""
+        held = map(self.secret, self._auths())
+        return Redactor(secret for secret in held if secret is not None)
 
     def _auths(self) -> Iterator[Auth]:
         for target in self.registry.targets:
             for deployment in target.deployments:
                 if deployment.auth is not None:
                     yield deployment.auth
-        for _, controller in self.controllers():
-            yield controller.auth
+                if deployment.state_controller is not None:
+                    yield deployment.state_controller.auth

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from agentbeat_core.clients import ControllerClient
 from agentbeat_core.clients.controller_client import Verified
@@ -56,8 +56,8 @@ class StateWitness:
             self._before = await self._controller.snapshot(self._lease.answer.lease_id, "before")
         self._moments["before_held"] = time.monotonic_ns()
 
-    def mark(self, moment: str) -> None:
-        """Note that the Agent was `invoked`, or that the `invocation_ended`."""
+    def mark(self, moment: Literal["invoked", "invocation_ended"]) -> None:
+        """Note that the Agent is being invoked now, or that its invocation has ended."""
         self._moments[moment] = time.monotonic_ns()
 
     async def snapshot_after(self) -> None:
