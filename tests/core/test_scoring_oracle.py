@@ -1,6 +1,6 @@
 """Scoring against the spec restated: the formulas written a second time, from the spec and not from the code.
 
-Some hundred drawn situations, by a seed: tier, weights, rules or native checks, judge, applicability, gate and
+Some hundred drawn situations, by a seed: tier, weights, rules or native checks, judge, applicability, gate,
 band. Both must agree on the cascade, on each dimension's score and verdict, on overall and on the label.
 """
 
