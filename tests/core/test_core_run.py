@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from agentbeat_core.core import Core
 from agentbeat_core.judge.client import judge_from_environment
 from agentbeat_protocol import digest
 from agentbeat_protocol.evaluation import EvalRunResponse
+from agentbeat_protocol.schemas import schema_text
 from support.evaluations import (
     CASE_ID,
     CONTROLLER_SECRET,
@@ -211,6 +213,24 @@ async def test_the_jq_line_of_the_readme_has_a_value_for_each_path(
 
 
 @pytest.mark.parametrize("tier", ["L1", "L2", "L3"])
+async def test_every_result_keeps_to_the_shipped_schema(
+    target: FakeTarget, controller: FakeController, judge: FakeJudge
+) -> None:
+    core = core_for(target, controller, judge)
+    responses = [await core.evaluate(eval_request(tier)) for tier in ("L1", "L2", "L3")]
+    target.document = lambda document: b"{"
+    controller.forge = lambda receipt: receipt.update(attempt_nonce="0" * 32)
+    responses.append(await core_for(target, controller).evaluate(eval_request("L3")))
+    target.handle["invoke"] = lambda seen: Answer(500, b"x")
+    responses.append(await core.evaluate(eval_request("L1")))
+    responses.append(await core.evaluate(eval_request("L1", case__scenario_id="another")))
+    statuses = ["completed"] * 4 + ["failed", "refused"]
+    assert [response.eval_run.status for response in responses] == statuses
+    schema = Draft202012Validator(json.loads(schema_text("eval-run-response-v1")))
+    for response in responses:
+        schema.validate(as_json(response))
+
+
 async def test_the_agent_is_sent_the_same_exchange_at_every_tier(
     target: FakeTarget, controller: FakeController, tier: str
 ) -> None:

@@ -252,6 +252,11 @@ async def test_unsigned_excuses_no_other_failure(target: FakeTarget, controller:
     evaluation = await evaluate(target, controller, key=None)
     assert evaluation.state is not None
     assert evaluation.state.reason_codes == ("receipt_unsigned", "receipt_nonce_mismatch")
+    # What is told as the reason is what the receipt was refused for.
+    channels = {each.channel: each.reason for each in evaluation.evidence.observations}
+    assert channels["state_before_after"] == channels["native_score"] == "receipt_nonce_mismatch"
+    verify = next(each for each in evaluation.evidence.documents if each.kind == "state_verify")
+    assert (verify.accepted, verify.rule) == (False, "RCP-7")
     assert evaluation.evidence.missing_channels == ("state_before_after", "native_score")
 
 

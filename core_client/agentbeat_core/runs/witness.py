@@ -15,7 +15,7 @@ from agentbeat_core.clients.controller_client import Verified
 from agentbeat_core.documents import keep
 from agentbeat_core.failures import ControllerError
 from agentbeat_core.receipt_checks import check_receipt, state_report
-from agentbeat_core.receipt_records import Expected, ReceiptFailure, RunOrder, SnapshotBytes
+from agentbeat_core.receipt_records import UNSIGNED, Expected, ReceiptFailure, RunOrder, SnapshotBytes
 from agentbeat_core.runs.lease import Lease
 from agentbeat_core.runs.timeline import Timeline
 from agentbeat_protocol import SnapshotAnswer, digest_bytes, read_json
@@ -96,7 +96,8 @@ class StateWitness:
         members = cast(dict[str, Any], read_json(verified.raw))
         failures = check_receipt(verified.answer, members, expected=expected, snapshots=snapshots)
         report = state_report(verified.answer, members, failures, verify_key=expected.verify_key)
-        documents = self._kept(verified.raw, snapshots, failures if not report.accepted else (), expected)
+        refusing = tuple(failure for failure in failures if failure.code != UNSIGNED)
+        documents = self._kept(verified.raw, snapshots, refusing, expected)
         return Judged(report=report, documents=documents)
 
     def _kept(

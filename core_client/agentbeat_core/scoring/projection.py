@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from agentbeat_core.observations import Observations
+from agentbeat_core.receipt_records import UNSIGNED
 from agentbeat_protocol.evaluation import (
     TIER_CHANNELS,
     ChannelState,
@@ -215,8 +216,10 @@ def _accepted(report: StateReport | None) -> StateReport | None:
 
 
 def _native_states(state: StateReport | None, observations: Observations) -> list[ChannelState]:
-    reasons = observations.state.reason_codes if observations.state is not None else ()
-    refused = observations.state_reason or (reasons[0] if reasons else "state_not_observed")
+    codes = observations.state.reason_codes if observations.state is not None else ()
+    # That it is unsigned is never why a receipt was refused.
+    refusing = next((code for code in codes if code != UNSIGNED), "state_not_observed")
+    refused = observations.state_reason or refusing
     scored = state is not None and state.native_score is not None and state.verdicts is not None
     return [
         ChannelState(
