@@ -212,7 +212,6 @@ async def test_the_jq_line_of_the_readme_has_a_value_for_each_path(
 # --- What the Target is sent ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tier", ["L1", "L2", "L3"])
 async def test_every_result_keeps_to_the_shipped_schema(
     target: FakeTarget, controller: FakeController, judge: FakeJudge
 ) -> None:
@@ -231,6 +230,7 @@ async def test_every_result_keeps_to_the_shipped_schema(
         schema.validate(as_json(response))
 
 
+@pytest.mark.parametrize("tier", ["L1", "L2", "L3"])
 async def test_the_agent_is_sent_the_same_exchange_at_every_tier(
     target: FakeTarget, controller: FakeController, tier: str
 ) -> None:
