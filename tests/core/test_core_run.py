@@ -824,9 +824,15 @@ async def test_a_verify_answer_of_another_shape_is_kept_and_refused(
 # --- Cancelling -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["reset", "invoke"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        *("reset", "snapshot_before", "invoke", "snapshot_after", "evidence", "read", "verify"),
+        *("release", "judge"),
+    ],
+)
 async def test_a_cancelled_run_gives_the_environment_back(
-    target: FakeTarget, controller: FakeController, step: str
+    target: FakeTarget, controller: FakeController, judge: FakeJudge, step: str
 ) -> None:
     reached = asyncio.Event()
 
@@ -834,18 +840,23 @@ async def test_a_cancelled_run_gives_the_environment_back(
         if reached.is_set():
             return None
         reached.set()
-        await asyncio.sleep(30)
+        await asyncio.sleep(0.1 if step == "release" else 30)
         return None
 
-    if step == "reset":
-        controller.fail["reset"] = wait
+    if step == "judge":
+        judge.instead = wait
     else:
-        target.handle["invoke"] = wait
-    running = asyncio.create_task(core_for(target, controller).evaluate(eval_request("L3")))
+        (target.handle if step in ("invoke", "evidence") else controller.fail)[step] = wait
+    running = asyncio.create_task(core_for(target, controller, judge).evaluate(eval_request("L3")))
     await reached.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+    if step == "release":
+        # The waiting was cancelled, the cleaning goes on.
+        async with asyncio.timeout(10):
+            while not controller.released:
+                await asyncio.sleep(0.01)
     assert controller.steps[-1] == "release"
     assert controller.released
 
