@@ -190,7 +190,7 @@ def test_a_real_process_is_conformant_with_a_write_and_a_restart_command(process
         process,
         *("--write-command", process.write_command),
         *("--restart-command", process.restart_command),
-        *("--verify-key", process.ready["verify_key"]),
+        f"--verify-key={process.ready['verify_key']}",
         *("--transcript", str(tmp_path / "transcript.jsonl")),
         monkeypatch=monkeypatch,
         folder=tmp_path,

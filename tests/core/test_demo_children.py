@@ -23,7 +23,9 @@ TETHER = Path(sys.modules["agentbeat_core.demo.tether"].__file__ or "")
 OBLIGING = """
 import json, pathlib, sys, time
 print("up", flush=True)
-pathlib.Path(sys.argv[1]).write_text(json.dumps({"hello": "world"}))
+draft = pathlib.Path(sys.argv[1] + ".draft")
+draft.write_text(json.dumps({"hello": "world"}))
+draft.replace(sys.argv[1])
 while True:
     time.sleep(0.05)
 """

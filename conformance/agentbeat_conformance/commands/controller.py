@@ -24,7 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify-key",
         metavar="KEY",
-        help="the Controller's registered public key, 32 bytes in base64url, for the receipts' signatures",
+        help="the Controller's registered public key, 32 bytes in base64url, for the receipts' signatures; "
+        "write --verify-key=KEY, since a key may begin with a hyphen",
     )
     add(
         "--write-command",
