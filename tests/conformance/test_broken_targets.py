@@ -1,11 +1,13 @@
-"""Every Target that breaks a rule of L1 is caught by that rule's check, and no other MUST accuses it."""
+"""The registers of L1: which mutant breaks which rule, and servers that are hardly one.
+
+That each mutant is caught by its own check, and by no other MUST, is the self-test's matrix to show.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from agentbeat_conformance.catalogues import load_catalogue
-from agentbeat_conformance.checks import invocations_authentication
 from agentbeat_conformance.mutants import load
 from agentbeat_conformance.mutants.registry import (
     MUTANTS,
@@ -18,23 +20,13 @@ from agentbeat_conformance.mutants.registry import (
 )
 from agentbeat_conformance.outcomes import Verdict
 from agentbeat_conformance.requirements import Level
-from agentbeat_conformance.trials import faults_of, try_mutant
+from agentbeat_conformance.trials import try_mutant
 from agentbeat_conformance.untested import UNTESTED
 
 CATALOGUE = load_catalogue()
 L1 = [made for made in CATALOGUE.values() if made.tier == "target-L1"]
 SERVERS = {name: mutant for name, mutant in load().items() if mutant.tier == "target-L1"}
-BROKEN = [name for name, mutant in SERVERS.items() if mutant.kind == "target"]
 DEGENERATE = [name for name, mutant in SERVERS.items() if mutant.kind == "degenerate"]
-
-
-@pytest.mark.parametrize("name", BROKEN)
-async def test_a_broken_target_is_caught_by_its_own_check_and_by_no_other(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(invocations_authentication, "PATIENCE", 0.2)
-    mutant = SERVERS[name]
-    assert faults_of(mutant, await try_mutant(mutant, CATALOGUE), CATALOGUE) == []
 
 
 @pytest.mark.parametrize("name", [name for name in DEGENERATE if not SERVERS[name].on_socket])
