@@ -840,7 +840,7 @@ async def test_a_cancelled_run_gives_the_environment_back(
         if reached.is_set():
             return None
         reached.set()
-        await asyncio.sleep(0.1 if step == "release" else 30)
+        await asyncio.sleep(0.05 if step == "release" else 30)
         return None
 
     if step == "judge":
@@ -852,12 +852,37 @@ async def test_a_cancelled_run_gives_the_environment_back(
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    if step == "release":
-        # The waiting was cancelled, the cleaning goes on.
-        async with asyncio.timeout(10):
-            while not controller.released:
-                await asyncio.sleep(0.01)
     assert controller.steps[-1] == "release"
+    assert controller.steps.count("release") == 1
+    assert controller.released
+
+
+async def test_a_run_cancelled_again_and_again_gives_the_environment_back(
+    target: FakeTarget, controller: FakeController
+) -> None:
+    """Each time before the Controller has answered: to the invocation's end, then to the release."""
+    reached, releasing = asyncio.Event(), asyncio.Event()
+
+    async def wait(seen: Seen) -> None:
+        reached.set()
+        await asyncio.sleep(30)
+
+    async def slow(seen: Seen) -> None:
+        releasing.set()
+        await asyncio.sleep(0.05)
+
+    target.handle["invoke"] = wait
+    controller.fail["release"] = slow
+    running = asyncio.create_task(core_for(target, controller).evaluate(eval_request("L3")))
+    await reached.wait()
+    running.cancel()
+    await releasing.wait()
+    running.cancel()
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert controller.steps == ["reset", "snapshot_before", "release"]
     assert controller.released
 
 

@@ -102,15 +102,9 @@ def _evaluate(core: Core, request: EvalRunRequest) -> EvalRunResponse | None:
 
     async def evaluate() -> EvalRunResponse | None:
         running = asyncio.create_task(core.evaluate(request))
-
-        def stop() -> None:
-            # A second signal is no reason to leave the environment behind.
-            if not running.cancelling():
-                running.cancel()
-
         # Only the main thread is sent signals; a program that embeds the command has its own ways.
         if threading.current_thread() is threading.main_thread():
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
         try:
             return await running
         except asyncio.CancelledError:

@@ -1,9 +1,9 @@
 """The lease on an environment: taken by reset, always given back.
 
-`leased` releases however its block ends: well, with an error, or cancelled (Ctrl-C). A reset whose answer
-never came, or cannot be used, may have made a lease all the same, and would keep others out until it expires.
-Where the answer names the lease, that one is released; else it is asked for once more, which CTL-2 answers
-with the recorded one.
+`leased` releases however its block ends: well, with an error, or cancelled (Ctrl-C), even more than once. A
+reset whose answer never came, or cannot be used, may have made a lease all the same, and would keep others out
+until it expires. Where the answer names the lease, that one is released; else it is asked for once more, which
+CTL-2 answers with the recorded one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ _CLEANUP_SECONDS: Final = 5.0
 _DEFAULT_LEASE_COVERS: Final = 600.0
 #: At L3: renew, two snapshots, reading both, verify.
 _STEPS_UNDER_LEASE: Final = 6
-
-# A task that nobody refers to may be collected before it is done.
-_cleaning: Final[set[asyncio.Task[None]]] = set()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,8 +118,16 @@ async def _asked_again(controller: ControllerClient, nonce: str, *, snapshots: b
 
 
 async def _to_its_end(cleaning: Coroutine[Any, Any, None]) -> None:
-    """Await `cleaning`; a cancellation stops the waiting and not the cleaning."""
+    """Await `cleaning` to its end, which is near; a cancellation meanwhile is passed on afterwards.
+
+    Were it passed on at once, the HTTP clients would be closed under the cleaning, or the event loop.
+    """
     task = asyncio.get_running_loop().create_task(cleaning)
-    _cleaning.add(task)
-    task.add_done_callback(_cleaning.discard)
-    await asyncio.shield(task)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
