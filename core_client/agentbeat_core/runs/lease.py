@@ -1,9 +1,9 @@
 """The lease on an environment: taken by reset, always given back.
 
 `leased` releases however its block ends: well, with an error, or cancelled (Ctrl-C), even more than once. A
-reset whose answer never came, or cannot be used, may have made a lease all the same, and would keep others out
-until it expires. Where the answer names the lease, that one is released; else it is asked for once more, which
-CTL-2 answers with the recorded one.
+reset whose answer never came, or cannot be used, may have made a lease all the same, and would keep others
+out until it expires. Where the answer names the lease, that one is released; else it is asked for once
+more, which CTL-2 answers with the recorded one.
 """
 
 from __future__ import annotations
