@@ -73,12 +73,24 @@ class Redactor:
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         values = {secret.reveal() for secret in secrets} - {""}
         # The longest first, so that one secret inside another does not leave a rest behind.
-        ordered = sorted(values, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_all_spellings, ordered))) if ordered else None
+        self._values = sorted(values, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(_all_spellings, self._values))) if values else None
 
     def text(self, text: str) -> str:
         """`text` with every held secret replaced by `[redacted]`."""
         return text if self._pattern is None else self._pattern.sub(REDACTED, text)
+
+    def excerpt(self, text: str) -> str:
+        """`text` of an error, also without the beginning of a secret that an excerpt in it was cut in."""
+        *cut, rest = self.text(text).split("…", _MOST_CUTS)
+        return "…".join([*map(self._without_beginning, cut), rest])
+
+    def _without_beginning(self, text: str) -> str:
+        for value in self._values:
+            for length in range(len(value) - 1, _LEAST_BEGINNING - 1, -1):
+                if text.endswith(value[:length]):
+                    return text[:-length] + REDACTED
+        return text
 
     def value(self, value: Any) -> Any:
         """A JSON value with the secrets replaced in every string, member names too."""
@@ -91,6 +103,9 @@ class Redactor:
         return value
 
 
+#: How many characters of a secret tell it from chance, and how many excerpts of one error are looked at.
+_LEAST_BEGINNING: Final = 4
+_MOST_CUTS: Final = 16
 _LONGEST_SPELLED: Final = 2_048
 # As many as JSON in JSON in JSON has. Without a bound a text of backslashes would take its length squared.
 _BACKSLASHES: Final = r"\\\\{0,6}"

@@ -21,6 +21,8 @@ __all__ = ["completed", "failed", "harness_failed", "redacted", "refused"]
 _FREE_TEXT: Final = frozenset(
     {"actual", "check_id", "expected", "final_response", "message", "path", "reason", "receipt", "text"}
 )
+#: Those of them that may hold a cut excerpt of what was received.
+_ERRORS: Final = frozenset({"message", "path", "reason"})
 #: Those of them that have a longest length, which `[redacted]` for a short secret could exceed.
 _BOUNDED: Final = {"check_id": 256}
 
@@ -86,7 +88,9 @@ def _redacted(value: Any, redactor: Redactor) -> Any:
 def _member(name: str, value: Any, redactor: Redactor) -> Any:
     if name not in _FREE_TEXT:
         return _redacted(value, redactor)
-    redacted = redactor.value(value)
+    redacted = (
+        redactor.excerpt(value) if name in _ERRORS and isinstance(value, str) else redactor.value(value)
+    )
     return redacted[: _BOUNDED[name]] if name in _BOUNDED else redacted
 
 

@@ -365,6 +365,24 @@ def test_a_text_made_of_escapes_takes_no_time_to_speak_of() -> None:
     assert Redactor([Secret(SLASHED)]).text(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f'members named "aaaa{TARGET_SECRET[:9]}…", expected one',
+            'members named "aaaa[redacted]…", expected one',
+        ),
+        (f"/{TARGET_SECRET[:-1]}…/{TARGET_SECRET}", "/[redacted]…/[redacted]"),
+        (f"{TARGET_SECRET[:9]}… and {TARGET_SECRET[:5]}…", "[redacted]… and [redacted]…"),
+        (f"{TARGET_SECRET[:3]}…", f"{TARGET_SECRET[:3]}…"),
+        (f"{TARGET_SECRET[:9]} is no excerpt", f"{TARGET_SECRET[:9]} is no excerpt"),
+    ],
+    ids=["cut-in-it", "cut-before-its-end", "twice", "chance", "not-cut"],
+)
+def test_an_excerpt_holds_no_beginning_of_a_secret(text: str, expected: str) -> None:
+    assert Redactor([Secret(TARGET_SECRET)]).excerpt(text) == expected
+
+
 def test_a_secret_inside_another_leaves_nothing_behind() -> None:
     assert Redactor([Secret("abc"), Secret("abcdef")]).text("abcdef abc") == "[redacted] [redacted]"
 

@@ -942,6 +942,15 @@ async def test_taking_out_a_short_secret_fails_no_run(target: FakeTarget, contro
     assert response.evaluation.state.checks[0].check_id.startswith("[redacted][redacted]")
 
 
+async def test_a_secret_that_an_error_is_cut_in_leaves_no_beginning_behind(target: FakeTarget) -> None:
+    name = "n" * 50 + TARGET_SECRET
+    target.handle["invoke"] = lambda seen: Answer(200, f'{{"{name}": 1, "{name}": 2}}'.encode())
+    response = await core_for(target).evaluate(eval_request("L1"))
+    assert response.failure is not None
+    assert response.failure.rule == "J-DUPKEY"
+    assert f"n{TARGET_SECRET[:4]}" not in response.model_dump_json()
+
+
 async def test_no_secret_reaches_the_result_of_a_failed_run(target: FakeTarget) -> None:
     target.handle["invoke"] = lambda seen: Answer(500, f'{{"echo": "{TARGET_SECRET}"}}'.encode())
     response = await core_for(target).evaluate(eval_request("L1"))
