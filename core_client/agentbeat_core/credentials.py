@@ -27,6 +27,16 @@ REDACTED: Final = "[redacted]"
 # would end the token, anything else is refused by some servers and re-encoded by others.
 _HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]+")
 
+#: How many characters of a secret tell it from chance, and how many excerpts of one error are looked at.
+_LEAST_BEGINNING: Final = 4
+_MOST_CUTS: Final = 16
+_LONGEST_SPELLED: Final = 2_048
+# As many as JSON in JSON in JSON has. Without a bound a text of backslashes would take its length squared.
+_BACKSLASHES: Final = r"\\\\{0,6}"
+_JSON_ESCAPES: Final = {
+    '"': '"', "\\": r"\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"
+}  # fmt: skip
+
 
 class Secret:
     """A bearer secret or key from the environment."""
@@ -101,17 +111,6 @@ class Redactor:
         if isinstance(value, list | tuple):
             return type(value)(self.value(item) for item in value)
         return value
-
-
-#: How many characters of a secret tell it from chance, and how many excerpts of one error are looked at.
-_LEAST_BEGINNING: Final = 4
-_MOST_CUTS: Final = 16
-_LONGEST_SPELLED: Final = 2_048
-# As many as JSON in JSON in JSON has. Without a bound a text of backslashes would take its length squared.
-_BACKSLASHES: Final = r"\\\\{0,6}"
-_JSON_ESCAPES: Final = {
-    '"': '"', "\\": r"\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"
-}  # fmt: skip
 
 
 def _all_spellings(value: str) -> str:
