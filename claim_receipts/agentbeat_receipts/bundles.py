@@ -4,6 +4,7 @@
     manifest.json  checkpoint.json  closing-record.json  report.json
     tickets/<assignment>.json      receipts/<assignment>.json
     envelopes/<assignment>.json    openings/<assignment>.json
+    anchors/<token digest, 16 digits>.json
 
 Each file is canonical JSON and one line feed, so that equal objects are equal files and `git diff` shows what
 changed. The paths are for people: the verifier goes by what the documents say. Reading therefore gives back
@@ -38,6 +39,7 @@ from agentbeat_receipts.objects import (
     Receipt,
     ReportBundle,
     Ticket,
+    TimeAnchor,
     write_document,
 )
 
@@ -121,6 +123,8 @@ def read_bundle(source: Path) -> tuple[Delivery, ...]:
 
 def _path(body: Body) -> str:
     match body:
+        case TimeAnchor():
+            return f"anchors/{body.token_digest().removeprefix('sha256:')[:16]}.json"
         case Ticket():
             return f"tickets/{body.assignment}.json"
         case Receipt():

@@ -25,6 +25,7 @@ from agentbeat_receipts.objects import (
     Receipt,
     SignatureFault,
     Ticket,
+    TimeAnchor,
     read_document,
     sign,
     signature_fault,
@@ -42,7 +43,9 @@ def parts() -> Parts:
 
 def _each_kind(parts: Parts) -> list[Document]:
     kinds = {type(document.body): document for document in parts.documents()}
-    return [*kinds.values(), next(iter(parts.openings.values()))]
+    token = base64.b64encode(b"a token").decode()
+    anchor = TimeAnchor(manifest=manifest().digest(), form="rfc3161", token=token)
+    return [*kinds.values(), next(iter(parts.openings.values())), Document(body=anchor)]
 
 
 def _wire(document: Document) -> Wire:
@@ -138,8 +141,17 @@ def _drop(path: str) -> Callable[[Wire], None]:
     return change
 
 
-CELL = {"profile": "p-1", "arm": "none", "value": "surplus", "sum": 1, "count": 1}
-ANALYSIS = {"contract": "up", "subjects": 2, "seed": None, "draws": None, "input_order": "manifest"}
+CELL = {"profile": "p-1", "arm": "none", "value": "surplus", "sum": 1, "count": 1, "nulls": {}}
+ANALYSIS = {
+    "contract": "up",
+    "subjects": 2,
+    "seed": None,
+    "draws": None,
+    "input_order": "manifest",
+    "estimate": None,
+    "lower": None,
+    "upper": None,
+}
 SHAPES = [
     pytest.param("receipt", _set("type", "application/json"), "S-ENUM", id="another-type"),
     pytest.param("receipt", _drop("type"), "S-REQUIRED", id="no-type"),

@@ -86,6 +86,7 @@ def manifest(**changes: Any) -> Manifest:
         "money_exponent": -2,
         "disclosed": ("surplus",),
         "contracts": (),
+        "materials": {},
     }
     return Manifest(**{**members, **changes})
 
@@ -118,6 +119,8 @@ def opening(of: Manifest, assignment: str, ticket: str | None, **changes: Any) -
         "assignment": assignment,
         "ticket": ticket,
         "nonce": base64.b64encode(derived_nonce(b"test", assignment)).decode(),
+        "domain": "market",
+        "materials": {},
         "profile": {"outside_option": 300, "name": "caf\u00e9"},
         "attempts": (attempt(),),
         "reported": {"surplus": 40},
@@ -176,7 +179,7 @@ def honest(
     facts = Facts(components=COMPONENT_DIGESTS, values={"surplus": 40}, evidence={"events": 1})
     written = {name: batch.receipt(made[name], facts, encrypted=encrypted) for name in ids}
     cells = tuple(
-        ReportedCell(profile=entry.profile, arm=entry.arm, value="surplus", sum=40, count=1)
+        ReportedCell(profile=entry.profile, arm=entry.arm, value="surplus", sum=40, count=1, nulls={})
         for entry in of.assignments
         if entry.replicate == 1
     )

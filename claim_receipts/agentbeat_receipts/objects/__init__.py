@@ -1,5 +1,6 @@
 """The objects of a claim: what is promised, how runs are framed, what came out and what is behind it."""
 
+from agentbeat_receipts.objects.anchors import AnchorForm, TimeAnchor
 from agentbeat_receipts.objects.base import Body, Null, Pair
 from agentbeat_receipts.objects.contracts import (
     Contract,
@@ -28,6 +29,7 @@ from agentbeat_receipts.objects.manifests import (
     Manifest,
     RetryPolicy,
 )
+from agentbeat_receipts.objects.materials import material_digest
 from agentbeat_receipts.objects.openings import (
     INITIAL,
     Attempt,
@@ -46,6 +48,7 @@ __all__ = [
     "COMPONENTS",
     "INITIAL",
     "SIGNER",
+    "AnchorForm",
     "Arm",
     "Assignment",
     "Attempt",
@@ -76,9 +79,11 @@ __all__ = [
     "StabilityContract",
     "Status",
     "Ticket",
+    "TimeAnchor",
     "TraceEvent",
     "TreatmentEvent",
     "Variance",
+    "material_digest",
     "read_document",
     "sign",
     "signature_fault",

@@ -28,6 +28,7 @@ from agentbeat_protocol import SchemaError
 from agentbeat_protocol.models import At, Digest, JSONObject, NotNull, Strict, validated
 from agentbeat_receipts.canonical import canonical_bytes, read_exact
 from agentbeat_receipts.keys import SIGNING_ROLES, Keyring, PublicKeyring, Role
+from agentbeat_receipts.objects.anchors import TimeAnchor
 from agentbeat_receipts.objects.base import Base64, Body
 from agentbeat_receipts.objects.manifests import Manifest
 from agentbeat_receipts.objects.openings import Envelope, Opening
@@ -55,6 +56,7 @@ SIGNER: Final[Mapping[type[Body], Role | None]] = {
     Opening: None,
     Envelope: None,
     ReportBundle: None,
+    TimeAnchor: None,
 }
 
 _BODIES: Final[Mapping[str, type[Body]]] = {body.TYPE: body for body in SIGNER}

@@ -93,6 +93,8 @@ class Manifest(Body):
     #: The values that public receipts disclose.
     disclosed: SetOf[Id]
     contracts: Array[Contract]
+    #: The digest of each material that is the same in every run, such as a catalogue.
+    materials: dict[Id, Digest]
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:

@@ -95,7 +95,11 @@ class Opening(Body):
     ticket: Digest | None
     #: 32 bytes. Its length is the verifier's to judge, so that a wrong one has its own reason.
     nonce: Base64
+    #: The domain that replays it.
+    domain: Id
     profile: ExactJSON
+    #: What the run was made with, in full (see `materials`).
+    materials: dict[Id, ExactJSON]
     attempts: Annotated[Array[Attempt], Field(min_length=1)]
     #: Scalars as the runner reported them: no evidence, but held against what is replayed.
     reported: dict[Id, Value]

@@ -10,19 +10,21 @@ from typing import ClassVar, Literal, Self
 from pydantic import model_validator
 
 from agentbeat_protocol.models import Array, Digest, Strict, rule_error
-from agentbeat_receipts.objects.base import Base64, Body, Counted, ExactInteger, Id, Positive, type_name
+from agentbeat_receipts.objects.base import Base64, Body, Counted, ExactInteger, Id, Pair, Positive, type_name
 
 __all__ = ["ReportBundle", "ReportedAnalysis", "ReportedCell"]
 
 
 class ReportedCell(Strict):
-    """The sum and count of one value over one profile-arm cell."""
+    """The sum and count of one value's integers over one profile-arm cell."""
 
     profile: Id
     arm: Id
     value: Id
     sum: ExactInteger
     count: Counted
+    #: How many runs of the cell had no value, by reason. Count and nulls together are all its runs.
+    nulls: dict[Id, Positive]
 
 
 class ReportedAnalysis(Strict):
@@ -34,6 +36,10 @@ class ReportedAnalysis(Strict):
     seed: Base64 | None
     draws: Positive | None
     input_order: Literal["manifest", "other"]
+    #: The numbers that were reported, as ratios; null where none was.
+    estimate: Pair | None
+    lower: Pair | None
+    upper: Pair | None
 
 
 class ReportBundle(Body):

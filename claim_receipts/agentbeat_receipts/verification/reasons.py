@@ -28,6 +28,15 @@ class Verdict(StrEnum):
     INCONCLUSIVE_COVERAGE = "INCONCLUSIVE_COVERAGE"
     INCONCLUSIVE = "Inconclusive"
     NOT_CLAIMED = "not_claimed"
+    #: No contract for this claim: it was never asserted.
+    NO_CONTRACT = "I_C"
+    #: The evidence does not cross the claim's boundary.
+    NO_EVIDENCE = "I_E"
+
+    @property
+    def word(self) -> str:
+        """Pass, Invalid or Inconclusive: a claim's verdict without why there is none."""
+        return str(self) if self in (Verdict.PASS, Verdict.INVALID) else "Inconclusive"
 
 
 @unique
