@@ -12,7 +12,11 @@ one of its role in `public.json`. Nothing that exists is overwritten.
 
     keyring = create_keyring(Path("keys"))
     keyring == load_keyring(Path("keys"))
-    public = read_public_keyring(Path("keys/public.json").read_bytes())
+    public = load_public_keyring(Path("keys/public.json"))
+    auditor = load_auditor_key(Path("auditor.key"))    # a party that holds one key needs no folder
+
+Whoever holds some of the keys only, such as the operator of the ingress, keeps a folder with these keys and
+`public.json` (see `held_keys`).
 """
 
 from __future__ import annotations
@@ -39,7 +43,17 @@ from agentbeat_protocol.models import Strict, validated
 from agentbeat_receipts.canonical import canonical_bytes, read_exact
 from agentbeat_receipts.keys import KeyRefused, Keyring, PublicKeyring, Role
 
-__all__ = ["PUBLIC_FILE", "create_keyring", "load_keyring", "public_keyring_bytes", "read_public_keyring"]
+__all__ = [
+    "PUBLIC_FILE",
+    "check_private_folder",
+    "create_keyring",
+    "load_auditor_key",
+    "load_keyring",
+    "load_public_keyring",
+    "load_signing_key",
+    "public_keyring_bytes",
+    "read_public_keyring",
+]
 
 #: The file of a keyring's folder that is no secret.
 PUBLIC_FILE: Final = "public.json"
@@ -66,7 +80,7 @@ def create_keyring(folder: Path) -> Keyring:
         KeyRefused: the folder is not empty, belongs to somebody else or is open to others.
     """
     folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-    _check_private(folder, is_folder=True)
+    check_private_folder(folder)
     if any(folder.iterdir()):
         raise KeyRefused(f"{folder}: not empty, and no key is overwritten")
     keyring = Keyring.generate()
@@ -84,17 +98,63 @@ def load_keyring(folder: Path) -> Keyring:
         KeyRefused: the folder or a file is open to others, or a key is not the one of its role.
         OSError: a file is missing or cannot be read.
     """
-    _check_private(folder, is_folder=True)
+    check_private_folder(folder)
     keyring = Keyring(
         manifest_authority=_signing_key(folder, Role.MANIFEST_AUTHORITY),
         ingress_authority=_signing_key(folder, Role.INGRESS_AUTHORITY),
-        auditor=_auditor_key(folder),
+        auditor=load_auditor_key(folder / f"{Role.AUDITOR}.key"),
     )
-    declared = read_public_keyring(_read(folder / PUBLIC_FILE))
+    declared = load_public_keyring(folder / PUBLIC_FILE)
     for role in Role:
         if keyring.public.key(role) != declared.key(role):
             raise KeyRefused(f"{folder / f'{role}.key'}: not the key of {role} in {PUBLIC_FILE}")
     return keyring
+
+
+def load_public_keyring(path: Path) -> PublicKeyring:
+    """The public keyring of a file: `public.json`, wherever it lies.
+
+    Raises:
+        KeyRefused: it is no such document, or one of its keys is unsound.
+        OSError: it cannot be read.
+    """
+    return read_public_keyring(_read(path))
+
+
+def load_signing_key(path: Path, role: Role) -> Ed25519PrivateKey:
+    """The private key of a file, for a role that signs.
+
+    Raises:
+        KeyRefused: the file is open to others, or holds no Ed25519 key.
+        OSError: it cannot be read.
+    """
+    key = _load(path)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise _another_algorithm(path, role)
+    return key
+
+
+def load_auditor_key(path: Path) -> X25519PrivateKey:
+    """The private key of a file, for the auditor.
+
+    Raises:
+        KeyRefused: the file is open to others, or holds no X25519 key.
+        OSError: it cannot be read.
+    """
+    key = _load(path)
+    if not isinstance(key, X25519PrivateKey):
+        raise _another_algorithm(path, Role.AUDITOR)
+    return key
+
+
+def check_private_folder(folder: Path) -> None:
+    """See that nobody but its owner can look into a folder of keys.
+
+    Raises:
+        KeyRefused: it is no folder, a link, somebody else's, or open to others.
+        OSError: it is not there.
+    """
+    _check_private(folder, is_folder=True)
 
 
 def public_keyring_bytes(keyring: PublicKeyring) -> bytes:
@@ -124,25 +184,14 @@ def _private_key(keyring: Keyring, role: Role) -> Ed25519PrivateKey | X25519Priv
 
 
 def _signing_key(folder: Path, role: Role) -> Ed25519PrivateKey:
-    key = _load(folder, role)
-    if not isinstance(key, Ed25519PrivateKey):
-        raise _another_algorithm(folder, role)
-    return key
+    return load_signing_key(folder / f"{role}.key", role)
 
 
-def _auditor_key(folder: Path) -> X25519PrivateKey:
-    key = _load(folder, Role.AUDITOR)
-    if not isinstance(key, X25519PrivateKey):
-        raise _another_algorithm(folder, Role.AUDITOR)
-    return key
+def _another_algorithm(path: Path, role: Role) -> KeyRefused:
+    return KeyRefused(f"{path}: a key of another algorithm than {role} has")
 
 
-def _another_algorithm(folder: Path, role: Role) -> KeyRefused:
-    return KeyRefused(f"{folder / f'{role}.key'}: a key of another algorithm than {role} has")
-
-
-def _load(folder: Path, role: Role) -> object:
-    path = folder / f"{role}.key"
+def _load(path: Path) -> object:
     _check_private(path, is_folder=False)
     pem = _read(path)
     try:
