@@ -1,0 +1,55 @@
+"""A setting: everything that one arm of a market runs with, as nine components and a catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from agentbeat_receipts.domains.market.materials import (
+    Catalogue,
+    Chooser,
+    Enforcer,
+    Horizon,
+    Model,
+    Normaliser,
+    Parser,
+    Prompt,
+    Schema,
+    Scorer,
+)
+from agentbeat_receipts.objects import COMPONENTS, ComponentName, material_digest
+
+__all__ = ["Setting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What an arm runs with. Vary it with `dataclasses.replace`."""
+
+    catalogue: Catalogue
+    model: Model
+    parser: Parser
+    chooser: Chooser = field(default=Chooser(chooser="whole_bundle"))
+    schema: Schema = field(default=Schema(form="bundle"))
+    normaliser: Normaliser = field(default=Normaliser())
+    enforcer: Enforcer = field(default=Enforcer())
+    scorer: Scorer = field(default=Scorer())
+    prompt: Prompt = field(default=Prompt())
+    horizon: Horizon = field(default=Horizon())
+
+    @cached_property
+    def materials(self) -> Mapping[str, Any]:
+        """Every material by name as exact JSON, as an opening carries it."""
+        return {name: getattr(self, name).model_dump(mode="json") for name in ("catalogue", *COMPONENTS)}
+
+    @cached_property
+    def components(self) -> Mapping[ComponentName, str]:
+        """The digest of each of the nine components, as an arm and a receipt carry it."""
+        return {name: material_digest(name, self.materials[name]) for name in COMPONENTS}
+
+    @cached_property
+    def catalogue_digest(self) -> str:
+        """The digest of the catalogue, for `Manifest.materials`."""
+        return material_digest("catalogue", self.materials["catalogue"])
