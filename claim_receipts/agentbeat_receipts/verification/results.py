@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final
 
 from agentbeat_protocol import Instant
-from agentbeat_receipts.objects import Manifest, Opening, Receipt, ReportBundle
+from agentbeat_receipts.objects import Body, Manifest, Opening, Receipt, ReportBundle
 from agentbeat_receipts.verification.reasons import RULES, Reason, Rule, Verdict
 
 __all__ = ["CAVEAT", "REPLACEMENT_CAVEAT", "ChainReport", "Finding", "Level", "ProvenAnchor"]
@@ -84,6 +84,8 @@ class ChainReport:
         evidence: digests of all sound objects, sorted.
         anchored_at: the anchor's time, where tickets cite its token.
         caveats: what even a Pass does not say.
+        held: `evidence` by kind of object.
+        head: digest of the sound receipt at the last place of the chain.
     """
 
     level: Level | None
@@ -102,6 +104,8 @@ class ChainReport:
     evidence: tuple[str, ...]
     anchored_at: Instant | None
     caveats: tuple[str, ...]
+    held: Mapping[type[Body], tuple[str, ...]] = field(default_factory=dict)
+    head: str | None = None
 
     @property
     def reasons(self) -> frozenset[Reason]:

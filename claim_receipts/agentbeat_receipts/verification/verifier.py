@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
-from agentbeat_receipts.objects import ReportBundle, Ticket
+from agentbeat_receipts.objects import Receipt, ReportBundle, Ticket
 from agentbeat_receipts.verification.chaining import chain_findings, terminals
 from agentbeat_receipts.verification.framing import (
     cited_anchor,
@@ -91,6 +91,7 @@ def _report(
     level = _level(holdings, anchored=anchor is not None)
     integrity = _worst(findings, Scope.INTEGRITY)
     caveats = (CAVEAT, REPLACEMENT_CAVEAT) if holdings.prospective else (CAVEAT,)
+    receipts = holdings.of(Receipt)
     return ChainReport(
         level=level,
         manifest_digest=holdings.manifest_digest,
@@ -108,6 +109,8 @@ def _report(
         evidence=tuple(sorted(digest for bodies in holdings.ours.values() for digest in bodies)),
         anchored_at=None if anchor is None else anchor.at,
         caveats=caveats,
+        held={kind: tuple(sorted(bodies)) for kind, bodies in holdings.ours.items()},
+        head=max(receipts, key=lambda digest: (receipts[digest].sequence, digest), default=None),
     )
 
 
