@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 
-from agentbeat_core.observations import Observations
 from agentbeat_core.scoring import project
 from agentbeat_protocol import evidence_notes, read_evidence, read_json
+from agentbeat_protocol.scoring import Observations
 from benchmarks.measuring import MIB, interleaved, milliseconds, peak_mib, print_table
 
 __all__ = ["run"]

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from agentbeat_core.core import Core
     from agentbeat_core.failures import FAILURES, ControllerError, RunFailedError, TargetError
     from agentbeat_core.judge.client import ChatJudge, Judge, UnavailableJudge, judge_from_environment
-    from agentbeat_core.observations import JudgeOutcome, Observations
-    from agentbeat_core.receipt_records import RECEIPT_CODES
     from agentbeat_core.refusals import REFUSALS, RefusedError
     from agentbeat_core.registry import TargetRegistry
+    from agentbeat_protocol.scoring import RECEIPT_CODES, JudgeOutcome, Observations
 
 __all__ = [
     "FAILURES",
@@ -41,28 +40,28 @@ __all__ = [
 ]
 
 _MODULE_OF: Final = {
-    "ChatJudge": "judge.client",
-    "ControllerError": "failures",
-    "Core": "core",
-    "FAILURES": "failures",
-    "Judge": "judge.client",
-    "JudgeOutcome": "observations",
-    "Observations": "observations",
-    "RECEIPT_CODES": "receipt_records",
-    "REFUSALS": "refusals",
-    "RefusedError": "refusals",
-    "RunFailedError": "failures",
-    "TargetError": "failures",
-    "TargetRegistry": "registry",
-    "UnavailableJudge": "judge.client",
-    "judge_from_environment": "judge.client",
+    "ChatJudge": "agentbeat_core.judge.client",
+    "ControllerError": "agentbeat_core.failures",
+    "Core": "agentbeat_core.core",
+    "FAILURES": "agentbeat_core.failures",
+    "Judge": "agentbeat_core.judge.client",
+    "JudgeOutcome": "agentbeat_protocol.scoring",
+    "Observations": "agentbeat_protocol.scoring",
+    "RECEIPT_CODES": "agentbeat_protocol.scoring",
+    "REFUSALS": "agentbeat_core.refusals",
+    "RefusedError": "agentbeat_core.refusals",
+    "RunFailedError": "agentbeat_core.failures",
+    "TargetError": "agentbeat_core.failures",
+    "TargetRegistry": "agentbeat_core.registry",
+    "UnavailableJudge": "agentbeat_core.judge.client",
+    "judge_from_environment": "agentbeat_core.judge.client",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    return getattr(import_module(_MODULE_OF[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -27,7 +27,6 @@ from agentbeat_core.credentials import Redactor
 from agentbeat_core.failures import RunFailedError
 from agentbeat_core.judge.asking import ask_judge
 from agentbeat_core.judge.client import Judge, UnavailableJudge
-from agentbeat_core.observations import Observations
 from agentbeat_core.plans import Plan
 from agentbeat_core.preflight import negotiate, plan_run
 from agentbeat_core.refusals import RefusedError
@@ -42,6 +41,7 @@ from agentbeat_protocol.evaluation import (
     ScoreRequest,
     ScoreResponse,
 )
+from agentbeat_protocol.scoring import Observations
 
 __all__ = ["Core"]
 

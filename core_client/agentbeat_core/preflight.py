@@ -23,7 +23,6 @@ from agentbeat_core.registry import TargetRegistry
 from agentbeat_protocol import EVIDENCE_PATH, ProtocolError, resolve_evidence_ref
 from agentbeat_protocol.evaluation import (
     TIER_CHANNELS,
-    AgentCase,
     Deployment,
     EvalRunRequest,
     Negotiation,
@@ -36,8 +35,9 @@ from agentbeat_protocol.evaluation import (
 )
 from agentbeat_protocol.evaluation.paths import json_equal
 from agentbeat_protocol.invocations import MAX_TEXT_BYTES
+from agentbeat_protocol.scoring import task_text
 
-__all__ = ["check_tiers", "check_weights", "negotiate", "plan_run", "task_text"]
+__all__ = ["check_tiers", "check_weights", "negotiate", "plan_run"]
 
 Request = EvalRunRequest | PreflightRequest
 
@@ -91,13 +91,6 @@ def negotiate(request: Request) -> Negotiation:
     if declared is None:
         raise _lacking(request, ("final_response",))
     return Negotiation(requested_tier=request.observation_tier, declared_tier=declared, observed_tier=None)
-
-
-def task_text(case: AgentCase) -> str:
-    """The text that the Agent is given, at every tier."""
-    if case.injection_point == "prompt" and case.untrusted_input:
-        return f"{case.prompt}\n\n{case.untrusted_input}"
-    return case.prompt
 
 
 # --- 1. Who is asked ------------------------------------------------------------------------------------

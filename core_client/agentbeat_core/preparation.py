@@ -25,6 +25,7 @@ from agentbeat_protocol.evaluation import (
     VerifyKey,
 )
 from agentbeat_protocol.models import validated
+from agentbeat_protocol.scoring import planted_injection
 
 __all__ = ["controller_plan"]
 
@@ -43,7 +44,8 @@ def controller_plan(
         RefusedError: the run needs a Controller, or more of one, than is registered.
     """
     registered = deployment.state_controller
-    plants = case.untrusted_input != "" and case.injection_point != "prompt"
+    planted = planted_injection(case)
+    plants = planted is not None
     profile = registered.profiles.get(case.scenario_id) if registered else None
     if registered is None and plants:
         message = "register a State Controller: it plants untrusted_input where the Agent reads it"
@@ -56,11 +58,11 @@ def controller_plan(
     if profile is None:
         message = "the Deployment's state_controller.profiles does not pin this scenario"
         raise RefusedError("scenario_profile_not_pinned", message, path="/case/scenario_id")
-    return _resolved_controller(case if plants else None, deployment, registered, profile, registry, target)
+    return _resolved_controller(planted, deployment, registered, profile, registry, target)
 
 
 def _resolved_controller(
-    planted: AgentCase | None,
+    planted: dict[str, str] | None,
     deployment: Deployment,
     registered: RegisteredController,
     profile: PinnedProfile,
@@ -87,9 +89,9 @@ def _resolved_controller(
     )
 
 
-def _injection(case: AgentCase) -> Injection:
+def _injection(planted: dict[str, str]) -> Injection:
     try:
-        return validated(Injection, {"surface": case.untrusted_surface, "text": case.untrusted_input})
+        return validated(Injection, planted)
     except ProtocolError as error:
         member = "untrusted_surface" if error.path == "/surface" else "untrusted_input"
         message = f"{member}: got {error.got}, expected {error.expected}"

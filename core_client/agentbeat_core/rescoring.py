@@ -13,13 +13,13 @@ from agentbeat_core.credentials import Redactor
 from agentbeat_core.documents import keep
 from agentbeat_core.judge.asking import ask_judge
 from agentbeat_core.judge.client import Judge
-from agentbeat_core.observations import Observations
 from agentbeat_core.plans import DEFAULT_TIMEOUTS
 from agentbeat_core.preflight import check_tiers, check_weights
 from agentbeat_core.scoring import build_evaluation
 from agentbeat_core.state_records import judge_record
 from agentbeat_protocol import CanonicalError, EvidenceDocument, ProtocolError, canonical_json, read_evidence
 from agentbeat_protocol.evaluation import KeptDocument, ScoreRequest, ScoreResponse
+from agentbeat_protocol.scoring import Observations
 
 __all__ = ["score"]
 

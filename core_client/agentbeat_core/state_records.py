@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from agentbeat_core.receipt_checks import check_receipt, state_report
-from agentbeat_core.receipt_records import Expected, RunOrder, SnapshotBytes
+from agentbeat_core.receipt_checks import SnapshotBytes, check_receipt
 from agentbeat_protocol import ProtocolError, VerifyAnswer
 from agentbeat_protocol.evaluation import StateReport
 from agentbeat_protocol.identifiers import EntityId
 from agentbeat_protocol.models import Digest, Integer, JSONObject, Name, NotNull, Strict, validated
+from agentbeat_protocol.scoring import Expected, RunOrder, state_report
 from agentbeat_protocol.state_receipts import AttemptNonce, BindingMode, SnapshotBinding, Token
 
 __all__ = ["StateRecord", "judge_record"]

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from agentbeat_core.observations import JudgeOutcome
 from agentbeat_core.scoring.cascade import build_cascade
-from agentbeat_core.scoring.components import ComponentScore, total_weight, weighted_mean
 from agentbeat_core.scoring.shown import MAX_LINE
+from agentbeat_protocol.scoring import ComponentScore, JudgeOutcome, total_weight, weighted_mean
 from support.scoring import case, check, document, evaluate, judge, message, profile, rule, state
 
 

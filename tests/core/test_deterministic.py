@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentbeat_core.scoring.deterministic import native_component, native_verdict, rules_component
 from agentbeat_protocol.evaluation import RuleOutcome
+from agentbeat_protocol.scoring import native_component, native_verdict, rules_component
 from support.scoring import call, case, check, document, evaluate, message, profile, rule, state
 
 WEIGHT = Decimal("0.6")

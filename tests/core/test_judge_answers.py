@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbeat_core.judge.answers import (
+from agentbeat_protocol.scoring import (
     MAX_ANSWER,
     MAX_REASON,
     SCORE_MEMBERS,
+    JudgeOutcome,
     JudgeRefusal,
     parse_judge_answer,
 )
-from agentbeat_core.observations import JudgeOutcome
 from support.scoring import evaluate, profile
 
 GOOD: dict[str, Any] = {

@@ -13,9 +13,9 @@ import pytest
 from agentbeat_core.core import Core
 from agentbeat_core.judge.client import ChatJudge, UnavailableJudge, judge_from_environment
 from agentbeat_core.judge.prompts import JudgePrompt
-from agentbeat_core.observations import JudgeOutcome
 from agentbeat_protocol import digest
 from agentbeat_protocol.evaluation import EvalRunResponse
+from agentbeat_protocol.scoring import JudgeOutcome
 from support.evaluations import ENVIRON, eval_request, registry
 from support.fakes import FakeJudge, FakeTarget, error, scores
 from support.loopback import Answer, Seen, free_port

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbeat_core.judge.prompts import JudgePrompt, judge_messages, read_judge_question
-from agentbeat_core.observations import Observations
 from agentbeat_core.scoring import Projection, project, shown_evidence
 from agentbeat_core.scoring.shown import MAX_LINE, MAX_SHOWN
 from agentbeat_protocol.canonical import digest
 from agentbeat_protocol.evaluation import ObservationTier
+from agentbeat_protocol.scoring import Observations
 from support.scoring import call, case, check, command, delta, document, message, result, state
 
 NONCE = "0123456789abcdef" * 2

@@ -13,16 +13,15 @@ import httpx
 import pytest
 
 from agentbeat_core.credentials import Secret
-from agentbeat_core.judge.answers import parse_judge_answer
 from agentbeat_core.judge.client import judge_from_environment
 from agentbeat_core.judge.keyword_rules import KeywordRule, keyword_answer, parse_rules
 from agentbeat_core.judge.prompts import JudgeQuestion, judge_messages, read_judge_question
 from agentbeat_core.judge.server import judge_app
-from agentbeat_core.observations import Observations
 from agentbeat_core.scoring import project
 from agentbeat_protocol import read_evidence
 from agentbeat_protocol.evaluation import AgentCase
 from agentbeat_protocol.models import validated
+from agentbeat_protocol.scoring import Observations, parse_judge_answer
 from support.evaluations import case
 
 NONCE = "0123456789abcdef" * 2

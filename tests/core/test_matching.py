@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentbeat_core.observations import Observations
 from agentbeat_core.scoring import project
 from agentbeat_protocol.evaluation.matching import rule_outcomes
 from agentbeat_protocol.evaluation.patterns import MAX_SEARCHED
+from agentbeat_protocol.scoring import Observations
 from support.matching import outcome, outcomes
 from support.scoring import call, delta, document, message, profile, result, rule
 

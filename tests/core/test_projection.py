@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentbeat_core.observations import Observations
 from agentbeat_core.scoring import Projection, project
 from agentbeat_protocol.evaluation import KeptDocument, ObservationTier
 from agentbeat_protocol.evidence import EvidenceDocument
+from agentbeat_protocol.scoring import Observations
 from support.scoring import call, check, command, delta, document, dropped, message, result, state
 
 EVERYTHING = document(

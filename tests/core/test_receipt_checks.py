@@ -11,11 +11,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agentbeat_core.core import Core
-from agentbeat_core.receipt_checks import check_receipt, state_report
-from agentbeat_core.receipt_records import RECEIPT_CODES, Expected, RunOrder, SnapshotBytes
+from agentbeat_core.receipt_checks import SnapshotBytes, check_receipt
 from agentbeat_protocol import VerifyAnswer, canonical_json, digest
 from agentbeat_protocol.evaluation import Evaluation, VerifyKey
 from agentbeat_protocol.models import validated
+from agentbeat_protocol.scoring import RECEIPT_CODES, Expected, RunOrder, state_report
 from agentbeat_protocol.state_receipts import SnapshotBinding
 from support.evaluations import ENVIRON, eval_request, registry
 from support.fakes import FakeController, FakeTarget, error

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentbeat_core.observations import JudgeOutcome, Observations
 from agentbeat_core.scoring import build_evaluation
 from agentbeat_protocol.evaluation import Evaluation, ObservationTier
 from agentbeat_protocol.evidence import EvidenceDocument
+from agentbeat_protocol.scoring import JudgeOutcome, Observations
 from support.scoring import (
     NO_JUDGE,
     call,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentbeat_core.observations import Observations
 from agentbeat_core.scoring import project
 from agentbeat_protocol.evaluation import ObservationTier, RuleOutcome
 from agentbeat_protocol.evaluation.matching import rule_outcomes
 from agentbeat_protocol.evidence import EvidenceDocument
+from agentbeat_protocol.scoring import Observations
 from support.scoring import profile
 
 __all__ = ["outcome", "outcomes"]

@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agentbeat_core.observations import JudgeOutcome, Observations
 from agentbeat_core.scoring import build_evaluation
 from agentbeat_protocol.evaluation import (
     AgentCase,
@@ -26,6 +25,7 @@ from agentbeat_protocol.evaluation import (
     StateReport,
 )
 from agentbeat_protocol.evidence import EvidenceDocument, read_evidence
+from agentbeat_protocol.scoring import JudgeOutcome, Observations
 from agentbeat_protocol.verdicts import Check, native_score, verdicts_from_checks
 
 __all__ = [

@@ -8,10 +8,10 @@ from dataclasses import replace
 from agentbeat_core.credentials import Redactor
 from agentbeat_core.judge.client import Judge
 from agentbeat_core.judge.prompts import judge_messages
-from agentbeat_core.observations import JudgeOutcome, Observations
 from agentbeat_core.scoring import project
 from agentbeat_protocol import digest
 from agentbeat_protocol.evaluation import AgentCase, ObservationTier
+from agentbeat_protocol.scoring import JudgeOutcome, Observations
 
 __all__ = ["ask_judge"]
 

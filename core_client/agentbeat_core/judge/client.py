@@ -24,14 +24,13 @@ from typing import Any, Final, Protocol
 
 from agentbeat_core.clients import ClientPool, Peer, Reply, TransportError
 from agentbeat_core.credentials import Redactor, Secret
-from agentbeat_core.judge.answers import JudgeRefusal, parse_judge_answer
 from agentbeat_core.judge.prompts import JudgePrompt
-from agentbeat_core.observations import JudgeOutcome
 from agentbeat_core.plans import DEFAULT_TIMEOUTS, Endpoint
 from agentbeat_protocol import ProtocolError, read_json
 from agentbeat_protocol.evaluation import JudgeCall, JudgeScores
 from agentbeat_protocol.models import MAX_SAFE_INTEGER
 from agentbeat_protocol.origins import Origin, split_url
+from agentbeat_protocol.scoring import JudgeOutcome, JudgeRefusal, parse_judge_answer
 
 __all__ = ["ChatJudge", "Judge", "UnavailableJudge", "judge_from_environment"]
 

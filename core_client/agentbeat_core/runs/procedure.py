@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from agentbeat_core.clients import ClientPool, ControllerClient, EvidenceRead, Invoked, Peer, TargetClient
 from agentbeat_core.credentials import Redactor
-from agentbeat_core.observations import Observations
 from agentbeat_core.plans import ControllerPlan, Plan
 from agentbeat_core.runs.lease import Lease, leased
 from agentbeat_core.runs.timeline import Timeline
 from agentbeat_core.runs.witness import Judged, StateWitness
+from agentbeat_protocol.scoring import Observations
 
 __all__ = ["observe"]
 

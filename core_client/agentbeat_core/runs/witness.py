@@ -14,12 +14,12 @@ from agentbeat_core.clients import ControllerClient
 from agentbeat_core.clients.controller_client import Verified
 from agentbeat_core.documents import keep
 from agentbeat_core.failures import ControllerError
-from agentbeat_core.receipt_checks import check_receipt, state_report
-from agentbeat_core.receipt_records import UNSIGNED, Expected, ReceiptFailure, RunOrder, SnapshotBytes
+from agentbeat_core.receipt_checks import SnapshotBytes, check_receipt
 from agentbeat_core.runs.lease import Lease
 from agentbeat_core.runs.timeline import Timeline
 from agentbeat_protocol import SnapshotAnswer, digest_bytes, read_json
 from agentbeat_protocol.evaluation import DocumentKind, KeptDocument, StateReport
+from agentbeat_protocol.scoring import UNSIGNED, Expected, ReceiptFailure, RunOrder, state_report
 from agentbeat_protocol.state_receipts import SnapshotBinding
 
 __all__ = ["Judged", "StateWitness"]

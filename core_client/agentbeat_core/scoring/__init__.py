@@ -6,7 +6,7 @@ metrics.
 """
 
 from agentbeat_core.scoring.evaluation import build_evaluation
-from agentbeat_core.scoring.projection import Projection, project
 from agentbeat_core.scoring.shown import ShownEvidence, shown_evidence
+from agentbeat_protocol.scoring import Projection, project
 
 __all__ = ["Projection", "ShownEvidence", "build_evaluation", "project", "shown_evidence"]

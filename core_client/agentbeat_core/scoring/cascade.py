@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentbeat_core.scoring.components import ComponentScore, total_weight, weighted_mean
 from agentbeat_protocol.evaluation import Cascade, Component, exact, nearest
+from agentbeat_protocol.scoring import ComponentScore, total_weight, weighted_mean
 
 __all__ = ["build_cascade"]
 

@@ -10,13 +10,8 @@ The same arguments give the same `Evaluation`.
 
 from __future__ import annotations
 
-from agentbeat_core.observations import JudgeOutcome, Observations
-from agentbeat_core.scoring.applicability import judged_dimensions
 from agentbeat_core.scoring.cascade import build_cascade
-from agentbeat_core.scoring.deterministic import native_component, rules_component
-from agentbeat_core.scoring.judged import judge_component
 from agentbeat_core.scoring.metrics import build_metrics
-from agentbeat_core.scoring.projection import Projection, project
 from agentbeat_core.scoring.shown import shown_evidence
 from agentbeat_protocol.evaluation import (
     AgentCase,
@@ -26,6 +21,16 @@ from agentbeat_protocol.evaluation import (
     RuleOutcome,
     ScoringProfile,
     rule_outcomes,
+)
+from agentbeat_protocol.scoring import (
+    JudgeOutcome,
+    Observations,
+    Projection,
+    judge_component,
+    judged_dimensions,
+    native_component,
+    project,
+    rules_component,
 )
 
 __all__ = ["build_evaluation"]

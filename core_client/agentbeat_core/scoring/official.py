@@ -18,9 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from agentbeat_core.scoring.deterministic import native_verdict
-from agentbeat_core.scoring.projection import Projection
 from agentbeat_protocol.evaluation import Cascade, MetricVerdict, RuleDimension
+from agentbeat_protocol.scoring import Projection, native_verdict
 
 __all__ = ["official_reasons"]
 

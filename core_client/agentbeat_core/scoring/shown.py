@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentbeat_core.scoring.projection import PROJECTED, Projection
 from agentbeat_protocol.evaluation import StateReport
 from agentbeat_protocol.evidence import Event
+from agentbeat_protocol.scoring import PROJECTED, Projection
 
 __all__ = ["MAX_LINE", "MAX_SHOWN", "ShownEvidence", "json_line", "shown_evidence"]
 

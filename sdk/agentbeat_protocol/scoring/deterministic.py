@@ -18,9 +18,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from agentbeat_core.scoring.applicability import RULE_DIMENSIONS
-from agentbeat_core.scoring.components import ComponentScore, DimensionScore
 from agentbeat_protocol.evaluation import RuleDimension, RuleOutcome, StateReport
+from agentbeat_protocol.scoring.applicability import RULE_DIMENSIONS
+from agentbeat_protocol.scoring.components import ComponentScore, DimensionScore
 from agentbeat_protocol.verdicts import Dimension, Verdict, Verdicts
 
 __all__ = ["native_component", "native_verdict", "rules_component"]

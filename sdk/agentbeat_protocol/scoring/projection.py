@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from agentbeat_core.observations import Observations
-from agentbeat_core.receipt_records import UNSIGNED
 from agentbeat_protocol.evaluation import (
     TIER_CHANNELS,
     ChannelState,
@@ -40,6 +38,8 @@ from agentbeat_protocol.evidence import (
     evidence_notes,
 )
 from agentbeat_protocol.models import Ratio
+from agentbeat_protocol.scoring.observations import Observations
+from agentbeat_protocol.scoring.receipt_records import UNSIGNED
 
 __all__ = ["PROJECTED", "Projection", "project"]
 

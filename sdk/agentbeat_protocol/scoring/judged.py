@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from agentbeat_core.observations import JudgeOutcome
-from agentbeat_core.scoring.applicability import RULE_DIMENSIONS
-from agentbeat_core.scoring.components import ComponentScore, DimensionScore
 from agentbeat_protocol.evaluation import JudgeScores, RuleDimension
+from agentbeat_protocol.scoring.applicability import RULE_DIMENSIONS
+from agentbeat_protocol.scoring.components import ComponentScore, DimensionScore
+from agentbeat_protocol.scoring.observations import JudgeOutcome
 
 __all__ = ["judge_component"]
 

@@ -10,7 +10,7 @@ from typing import Final
 from agentbeat_protocol.evaluation import VerifyKey
 from agentbeat_protocol.state_receipts import SnapshotBinding
 
-__all__ = ["RECEIPT_CODES", "UNSIGNED", "Expected", "ReceiptFailure", "RunOrder", "SnapshotBytes"]
+__all__ = ["RECEIPT_CODES", "UNSIGNED", "Expected", "ReceiptFailure", "RunOrder", "SnapshotDigests"]
 
 #: Code → the rule that it belongs to, in the order in which they are looked for.
 RECEIPT_CODES: Final[Mapping[str, str]] = MappingProxyType(
@@ -82,11 +82,11 @@ class Expected:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SnapshotBytes:
-    """The two snapshots as Core read them; None for one that could not be read."""
+class SnapshotDigests:
+    """The digests of the two snapshots' bytes as Core read them; None for one that could not be read."""
 
-    before: bytes | None
-    after: bytes | None
+    before: str | None
+    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
