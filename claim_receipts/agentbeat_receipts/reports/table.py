@@ -1,0 +1,228 @@
+"""The report in a terminal: the claims with their verdicts, why, what may be said, and the outcome.
+
+What was delivered is printed as text: no mark-up of rich's is read from it and no control character passes.
+Colours are rich's, which leaves them out unless the output is a terminal; no meaning hangs on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agentbeat_protocol import cut
+from agentbeat_receipts.claims.results import ClaimReport, ClaimVerdict, Licence
+from agentbeat_receipts.reports.exactness import number_text
+from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
+from agentbeat_receipts.reports.matrices import coverage_matrix
+from agentbeat_receipts.reports.outcomes import ExitCode, headline, outcome_of, verdict_text
+from agentbeat_receipts.reports.wording import analysis_lines, counts_text, value_text
+from agentbeat_receipts.verification.reasons import Verdict
+
+__all__ = ["render_table"]
+
+WIDEST: Final = 120
+
+#: How many places of a reason, reasons of a claim, blockers, and missing assignments are shown.
+_PLACES: Final = 3
+_REASONS: Final = 8
+_BLOCKERS: Final = 16
+_MISSING: Final = 8
+
+_STYLES: Final = MappingProxyType(
+    {
+        Verdict.PASS: "green",
+        Verdict.INVALID: "bold red",
+        Verdict.INCONCLUSIVE_COVERAGE: "yellow",
+        Verdict.INCONCLUSIVE: "yellow",
+        Verdict.NO_EVIDENCE: "yellow",
+        Verdict.NO_CONTRACT: "dim",
+        Verdict.NOT_CLAIMED: "dim",
+    }
+)
+_OUTCOMES: Final = MappingProxyType(
+    {
+        ExitCode.PASS: "bold green",
+        ExitCode.INVALID: "bold red",
+        ExitCode.INCONCLUSIVE: "bold yellow",
+    }
+)
+
+
+def render_table(report: ClaimReport, console: Console) -> None:
+    """Print the report, as wide as the console and at most 120 columns; it reads well from 80 on."""
+    width = min(console.width, WIDEST)
+    console.print(_heading(report), width=width)
+    console.print(_chain(report), width=width)
+    if report.claims:
+        console.print(_claims(report), width=width)
+    for claim in report.claims:
+        _print_lines(_analyses(claim), console, width)
+    _print_lines(_reasons(report), console, width)
+    _print_lines(_missing(report), console, width)
+    _print_lines(_licences(report), console, width)
+    console.print(_summary(report), width=width)
+
+
+def _heading(report: ClaimReport) -> Text:
+    text = Text()
+    text.append(cut(report.title or "A batch without its manifest", 200), "bold")
+    facts = [
+        f"domain {cut(report.domain or 'not known')}",
+        f"level {report.chain.level or 'none'}",
+        f"manifest {report.chain.manifest_digest or 'not known'}",
+    ]
+    if report.anchored_at is not None:
+        facts.append(f"anchored at {report.anchored_at}")
+    text.append("\n" + "  ".join(facts), "dim")
+    return text
+
+
+def _chain(report: ClaimReport) -> Text:
+    chain = report.chain
+    text = Text()
+    questions = (
+        ("integrity", chain.integrity),
+        ("coverage", chain.coverage),
+        ("openings", chain.openings),
+        ("retries", chain.retries),
+    )
+    for name, verdict in questions:
+        text.append(f"{name} ")
+        text.append(str(verdict), _STYLES[verdict])
+        text.append("  ")
+    expected = "" if chain.expected is None else f" of {chain.expected}"
+    ended = counts_text(report.statuses)
+    text.append(f"\n{chain.arrived}{expected} terminals{f' ({ended})' if ended else ''}", "dim")
+    stages = counts_text(report.stages)
+    text.append(f", {report.settled} replayed{f': {stages}' if stages else ''}", "dim")
+    return text
+
+
+def _claims(report: ClaimReport) -> Table:
+    table = Table(box=SIMPLE_HEAD, expand=True, pad_edge=False)
+    table.add_column("claim", overflow="fold")
+    table.add_column("verdict", overflow="fold")
+    table.add_column("sum/count = mean", overflow="fold")
+    table.add_column("of", no_wrap=True)
+    table.add_column("needs", no_wrap=True)
+    table.add_column("why", ratio=1, overflow="fold")
+    kind = None
+    for claim in report.claims:
+        if kind is not None and claim.kind != kind:
+            table.add_section()
+        kind = claim.kind
+        of = str(claim.received) if claim.expected is None else f"{claim.received}/{claim.expected}"
+        table.add_row(
+            Text(cut(claim.claim)),
+            Text(str(claim.verdict), _STYLES[claim.verdict]),
+            Text(value_text(claim.value)),
+            Text(of),
+            Text("".join(claim.depends_on)),
+            Text(_why(claim)),
+        )
+    return table
+
+
+def _why(claim: ClaimVerdict) -> str:
+    groups = claim_reasons(claim)
+    parts = [_counted(group.code, group.count) for group in groups[:_REASONS]]
+    if len(groups) > _REASONS:
+        parts.append(f"and {len(groups) - _REASONS} more")
+    parts += [_counted(f"null: {cut(name)}", count) for name, count in list(claim.nulls.items())[:_REASONS]]
+    if len(claim.nulls) > _REASONS:
+        parts.append(f"and {len(claim.nulls) - _REASONS} more kinds of null")
+    return ", ".join(parts)
+
+
+def _counted(name: str, count: int) -> str:
+    return name if count == 1 else f"{name} ×{count}"
+
+
+def _analyses(claim: ClaimVerdict) -> Iterator[Text]:
+    for analysis in claim.analyses[:_REASONS]:
+        title = f"{claim.claim} {cut(analysis.contract)}: {cut(analysis.outcome)}"
+        yield Text(f"{title} over {analysis.subjects} profiles", "bold")
+        lines = list(analysis_lines(analysis))
+        for name, number in lines[: 2 * _REASONS]:
+            yield Text(f"  {name:<9} {value_text(number)}")
+        if len(lines) > 2 * _REASONS:
+            yield Text(f"  and {len(lines) - 2 * _REASONS} more levels", "dim")
+    if len(claim.analyses) > _REASONS:
+        yield Text(f"and {len(claim.analyses) - _REASONS} more contracts of {claim.claim}", "dim")
+
+
+def _reasons(report: ClaimReport) -> Iterator[Text]:
+    groups = [*chain_reasons(report.chain)]
+    for claim in report.claims:
+        groups += claim_reasons(claim)
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    for group in groups:
+        # One fault of a transaction concerns many claims; it is told once.
+        key = (group.code, tuple(place.subject for place in group.places))
+        if key not in seen:
+            seen.add(key)
+            yield from _reason(group)
+
+
+def _reason(group: ReasonGroup) -> Iterator[Text]:
+    style = "dim" if group.verdict is Verdict.PASS else _STYLES[group.verdict]
+    text = Text()
+    text.append(_counted(group.code, group.count), style)
+    text.append(f"  {group.layer}, {cut(group.concerns)}: ", "dim")
+    text.append(group.rule)
+    yield text
+    for place in group.places[:_PLACES]:
+        said = ": ".join(part for part in (place.subject, place.detail) if part)
+        if said:
+            yield Text(f"  - {said}")
+    more = group.count - min(_PLACES, len(group.places))
+    if more > 0:
+        yield Text(f"  - and {number_text(more)} more", "dim")
+
+
+def _missing(report: ClaimReport) -> Iterator[Text]:
+    matrix = coverage_matrix(report.chain, rows=1, arms=1)
+    if matrix is None or not matrix.missing_count:
+        return
+    more = matrix.missing_count - min(_MISSING, len(matrix.missing))
+    named = ", ".join(map(cut, matrix.missing[:_MISSING]))
+    yield Text(f"missing terminals: {named}{f' and {more} more' if more else ''}")
+
+
+def _licences(report: ClaimReport) -> Iterator[Text]:
+    licences = report.licences
+    text = Text("licence: ")
+    text.append(str(licences.granted), "green" if licences.granted is not Licence.NONE else "yellow")
+    yield text
+    by_licence: dict[Licence, list[str]] = {}
+    for blocker in licences.blockers:
+        by_licence.setdefault(blocker.licence, []).append(f"{cut(blocker.claim)} {blocker.verdict}")
+    for licence, blockers in by_licence.items():
+        more = len(blockers) - _BLOCKERS
+        shown = ", ".join(blockers[:_BLOCKERS]) + (f" and {more} more" if more > 0 else "")
+        yield Text(f"  {licence} is blocked by {shown}", "dim")
+
+
+def _summary(report: ClaimReport) -> Text:
+    outcome = outcome_of(report)
+    text = Text("\n")
+    text.append(outcome.word, _OUTCOMES[outcome.code])
+    text.append(f"  {headline(report)}")
+    words = dict.fromkeys(claim.verdict for claim in report.claims)
+    for verdict in words:
+        if verdict is not Verdict.PASS:
+            text.append(f"\n  {verdict}: {verdict_text(verdict)}", "dim")
+    for caveat in report.chain.caveats:
+        text.append(f"\n  caveat: {caveat}", "dim")
+    return text
+
+
+def _print_lines(lines: Iterator[Text], console: Console, width: int) -> None:
+    for line in lines:
+        console.print(line, width=width)
