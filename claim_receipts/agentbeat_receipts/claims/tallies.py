@@ -68,10 +68,10 @@ class ClaimTally:
     """One transaction claim over a batch.
 
     Args:
-        determined: how many transactions have a value.
-        faults: how many have none, by fault.
-        examples: the first few of them by assignment.
-        total: the values as one cell.
+        determined: how many transactions have a value that nothing contradicts.
+        faults: how many have not, by fault.
+        examples: the first few of each fault by assignment, sorted.
+        total: the values as they were replayed, as one cell.
     """
 
     determined: int = 0
@@ -85,17 +85,23 @@ class Tally:
     """Everything summed over the transactions that were settled.
 
     Args:
+        received: how many receipts.
+        opened: how many of them with their opening.
         claims: by transaction claim.
         whole: the exact replay that C1, C3 and C4 rest on; its cell is empty.
         stages: how many transactions had each stage come out again.
         cells: by profile, arm and value.
         runs: how many transactions by profile and arm.
         components: how many receipts by arm and by their component digests, in the order of COMPONENTS.
-        profiles: by profile, the digest of its private content in each run; more than one is a contradiction.
+        profiles: by profile, the digests of its private content in its runs; two are a contradiction, and
+            more than two are not kept.
         statuses: how many terminals by status.
         disclosures: faults of what receipts disclose as such.
+        identity: transactions whose values are no account, by the domain's identity.
     """
 
+    received: int = 0
+    opened: int = 0
     claims: dict[str, ClaimTally] = field(default_factory=dict)
     whole: ClaimTally = field(default_factory=ClaimTally)
     stages: Counter[str] = field(default_factory=Counter)
@@ -105,3 +111,4 @@ class Tally:
     profiles: dict[str, set[str]] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
     disclosures: ClaimTally = field(default_factory=ClaimTally)
+    identity: ClaimTally = field(default_factory=ClaimTally)

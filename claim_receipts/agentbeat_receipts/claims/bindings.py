@@ -1,0 +1,102 @@
+"""Whether an opening is bound to what was promised: its domain, and the digests of its materials.
+
+A material that has a component's name must have the digest of that component in the receipt, and one that
+the manifest lists the digest there. What the digest of a material is, is said in `objects.materials`.
+
+>>> ContentDigests().material("chooser", {"chooser": "subset"})[:15]
+'sha256:54853a01'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentbeat_receipts.claims.cases import Case
+from agentbeat_receipts.claims.faults import Fault
+from agentbeat_receipts.claims.groups import Group
+from agentbeat_receipts.objects import COMPONENTS, material_digest
+
+__all__ = ["Broken", "ContentDigests", "broken_bindings"]
+
+#: How many digests are remembered. A batch has few materials; one with many is only slower.
+_REMEMBERED: Final = 1024
+
+_COMPONENTS: Final = frozenset[str](COMPONENTS)
+
+#: One text for each value: equal texts are equal contents. Whether a content is exact is not asked here.
+_text = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A binding that does not hold.
+
+    Args:
+        group: the group of fields that cannot be used; None when nothing of the opening can.
+        fault: why.
+        detail: what is bound to what.
+    """
+
+    group: Group | None
+    fault: Fault
+    detail: str
+
+
+class ContentDigests:
+    """Digests of private content, each made once for equal contents.
+
+    Openings of one batch carry the same catalogue and the same chooser over and over. Contents are compared
+    as whole texts, so a remembered digest is never that of another content.
+    """
+
+    def __init__(self) -> None:
+        self._materials: dict[tuple[str, str], str] = {}
+
+    def material(self, name: str, content: Any) -> str:
+        """The digest of a material."""
+        key = (name, _text(content))
+        found = self._materials.get(key)
+        if found is None:
+            if len(self._materials) >= _REMEMBERED:
+                self._materials.clear()
+            found = self._materials[key] = material_digest(name, content)
+        return found
+
+    def profile(self, content: Any) -> str:
+        """The digest by which a profile is compared with itself in other runs."""
+        return hashlib.sha256(_text(content).encode()).hexdigest()
+
+
+def broken_bindings(
+    case: Case, *, domain: str, promised: Mapping[str, str], digests: ContentDigests
+) -> tuple[Broken, ...]:
+    """Everything in one opening that is not what was promised.
+
+    Args:
+        domain: the name of the domain that the batch is of.
+        promised: the digests of materials that the manifest lists.
+    """
+    opening = case.opening
+    if opening is None:
+        return ()
+    if opening.domain != domain:
+        detail = f"got an opening of {opening.domain}, expected {domain}"
+        return (Broken(None, Fault.DOMAIN_DIFFERS, detail),)
+    broken: list[Broken] = []
+    for name, group in case.groups.items():
+        if group in case.removed or name not in opening.materials:
+            continue
+        got = digests.material(name, opening.materials[name])
+        if name in _COMPONENTS and Group.Q not in case.removed:
+            ran = case.receipt.components[name]  # type: ignore[index]  # it is a component's name
+            if ran is not None and ran != got:
+                broken.append(Broken(group, Fault.MATERIAL_CONTRADICTS_COMPONENT, name))
+        if promised.get(name, got) != got:
+            broken.append(Broken(group, Fault.MATERIAL_CONTRADICTS_MANIFEST, name))
+    return tuple(broken)
