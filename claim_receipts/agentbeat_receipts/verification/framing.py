@@ -1,15 +1,15 @@
-"""Step 2: what frames the runs. Manifest, anchor, tickets and checkpoint must fit one another."""
+"""Step 2, its first half: what frames the runs. Manifest, tickets and checkpoint must fit one another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from agentbeat_receipts.objects import Checkpoint, ClosingRecord, Receipt, ReportBundle, Ticket
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
-from agentbeat_receipts.verification.results import Finding, ProvenAnchor
+from agentbeat_receipts.verification.results import Finding
 
-__all__ = ["cited_anchor", "foreign_findings", "framing_findings", "sole_checkpoint"]
+__all__ = ["foreign_findings", "framing_findings", "sole_checkpoint"]
 
 
 def sole_checkpoint(holdings: Holdings) -> tuple[str, Checkpoint] | None:
@@ -18,19 +18,8 @@ def sole_checkpoint(holdings: Holdings) -> tuple[str, Checkpoint] | None:
     return next(iter(checkpoints.items())) if len(checkpoints) == 1 else None
 
 
-def cited_anchor(holdings: Holdings, anchors: Iterable[ProvenAnchor]) -> ProvenAnchor | None:
-    """The proven anchor over our manifest whose token checkpoint and tickets cite."""
-    found = sole_checkpoint(holdings)
-    if found is None:
-        return None
-    for anchor in anchors:
-        if anchor.manifest == holdings.manifest_digest and anchor.token == found[1].anchor:
-            return anchor
-    return None
-
-
-def framing_findings(holdings: Holdings, anchors: tuple[ProvenAnchor, ...]) -> Iterator[Finding]:
-    """Everything wrong with manifest, anchor, tickets, checkpoint and report as such."""
+def framing_findings(holdings: Holdings) -> Iterator[Finding]:
+    """Everything wrong with manifest, tickets, checkpoint and report as such."""
     if holdings.manifest is None:
         yield Finding(Reason.MANIFEST_MISSING, holdings.manifest_digest or "")
     yield from _rivals(holdings)
@@ -38,7 +27,6 @@ def framing_findings(holdings: Holdings, anchors: tuple[ProvenAnchor, ...]) -> I
         for digest in (*holdings.of(Ticket), *holdings.of(Checkpoint)):
             yield Finding(Reason.TICKET_UNEXPECTED, digest, "in a retrospective batch")
         return
-    yield from _anchor(holdings, anchors)
     yield from _tickets(holdings)
     yield from _checkpoint(holdings)
 
@@ -53,14 +41,6 @@ def _rivals(holdings: Holdings) -> Iterator[Finding]:
         held = holdings.of(kind)
         if len(held) > 1:
             yield from (Finding(reason, digest, f"got {len(held)}, expected one") for digest in held)
-
-
-def _anchor(holdings: Holdings, anchors: tuple[ProvenAnchor, ...]) -> Iterator[Finding]:
-    over_ours = [anchor for anchor in anchors if anchor.manifest == holdings.manifest_digest]
-    if not over_ours:
-        yield Finding(Reason.ANCHOR_MISSING, holdings.manifest_digest or "")
-    elif sole_checkpoint(holdings) and cited_anchor(holdings, anchors) is None:
-        yield Finding(Reason.ANCHOR_LATE, holdings.manifest_digest or "", "no ticket cites its token")
 
 
 def _tickets(holdings: Holdings) -> Iterator[Finding]:

@@ -66,6 +66,12 @@ class Reason(StrEnum):
     SET_ASIDE = "set_aside"
     ANCHOR_MISSING = "anchor_missing"
     ANCHOR_LATE = "anchor_late"
+    ANCHOR_UNCHECKED = "anchor_unchecked"
+    ANCHOR_UNREADABLE = "anchor_unreadable"
+    ANCHOR_OTHER_CONTENT = "anchor_other_content"
+    ANCHOR_UNTRUSTED = "anchor_untrusted"
+    ANCHOR_PENDING = "anchor_pending"
+    ANCHOR_UNUSED = "anchor_unused"
     TICKET_RIVAL = "ticket_rival"
     TICKET_UNKNOWN_ASSIGNMENT = "ticket_unknown_assignment"
     TICKET_NOT_IN_CHECKPOINT = "ticket_not_in_checkpoint"
@@ -157,6 +163,14 @@ RULES: Final[Mapping[Reason, Rule]] = MappingProxyType(
         Reason.SET_ASIDE: Rule("L3", Scope.NOTE, Verdict.PASS, "objects of another manifest are set aside"),
         Reason.ANCHOR_MISSING: _coverage("a time anchor over the manifest precedes the tickets"),
         Reason.ANCHOR_LATE: _coverage("tickets cite the anchor's token, so they were made after it"),
+        Reason.ANCHOR_UNCHECKED: _coverage("roots or block headers are given that a cited token needs"),
+        Reason.ANCHOR_UNREADABLE: _coverage("a cited token is a granted response in DER, or an .ots proof"),
+        Reason.ANCHOR_OTHER_CONTENT: _coverage("a cited token is over the manifest's digest in SHA-256"),
+        Reason.ANCHOR_UNTRUSTED: _coverage("a cited token holds against the given roots or block headers"),
+        Reason.ANCHOR_PENDING: _coverage("a cited proof is complete"),
+        Reason.ANCHOR_UNUSED: Rule(
+            "L3", Scope.NOTE, Verdict.PASS, "a token that no ticket cites is set aside"
+        ),
         Reason.TICKET_RIVAL: _invalid_l3("an assignment has one ticket"),
         Reason.TICKET_UNKNOWN_ASSIGNMENT: _invalid_l3("a ticket is for an assignment of the manifest"),
         Reason.TICKET_NOT_IN_CHECKPOINT: _invalid_l3("the checkpoint is over all tickets"),

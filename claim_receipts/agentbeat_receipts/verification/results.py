@@ -8,6 +8,7 @@ from enum import StrEnum, unique
 from typing import Final
 
 from agentbeat_protocol import Instant
+from agentbeat_receipts.anchors.outcomes import ProvenAnchor
 from agentbeat_receipts.objects import Body, Manifest, Opening, Receipt, ReportBundle
 from agentbeat_receipts.verification.reasons import RULES, Reason, Rule, Verdict
 
@@ -26,21 +27,6 @@ class Level(StrEnum):
     CR_1 = "CR-1"
     CR_2 = "CR-2"
     CR_3 = "CR-3"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvenAnchor:
-    """What the check of a time anchor's token has shown: the manifest existed at that time.
-
-    Args:
-        token: `sha256:` digest of the token's bytes, as tickets cite it.
-        manifest: digest of the manifest that the token is over.
-        at: the time that the token proves.
-    """
-
-    token: str
-    manifest: str
-    at: Instant
 
 
 @dataclass(frozen=True, slots=True, order=True)

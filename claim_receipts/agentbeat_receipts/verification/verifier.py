@@ -4,7 +4,7 @@ Pure: bytes and keys in, verdicts out; no network, no file and no clock. The ste
 modules that do them:
 
     1 holdings    read, drop repeats, tell ours from others', signatures by role
-    2 framing     manifest, anchor, tickets, checkpoint
+    2 framing     manifest, tickets, checkpoint; anchoring: time anchors
     3 chaining    receipts, their tickets and places, closing record
     4 unsealing   openings against commitments
     5 retries     terminal attempts against the policy
@@ -18,16 +18,14 @@ from collections.abc import Iterable
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from agentbeat_receipts.anchors.outcomes import ProvenAnchor
+from agentbeat_receipts.anchors.trust import AnchorTrust
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
 from agentbeat_receipts.objects import Receipt, ReportBundle, Ticket
+from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
 from agentbeat_receipts.verification.chaining import chain_findings, terminals
-from agentbeat_receipts.verification.framing import (
-    cited_anchor,
-    foreign_findings,
-    framing_findings,
-    sole_checkpoint,
-)
+from agentbeat_receipts.verification.framing import foreign_findings, framing_findings, sole_checkpoint
 from agentbeat_receipts.verification.holdings import Holdings, take_in
 from agentbeat_receipts.verification.reasons import Reason, Scope, Verdict
 from agentbeat_receipts.verification.results import (
@@ -36,7 +34,6 @@ from agentbeat_receipts.verification.results import (
     ChainReport,
     Finding,
     Level,
-    ProvenAnchor,
 )
 from agentbeat_receipts.verification.retries import retry_findings
 from agentbeat_receipts.verification.unsealing import Openings, open_all
@@ -50,6 +47,7 @@ def verify_chain(
     *,
     manifest: str | None = None,
     anchors: Iterable[ProvenAnchor] = (),
+    trust: AnchorTrust | None = None,
     auditor: X25519PrivateKey | None = None,
 ) -> ChainReport:
     """The verdicts of layers 1 and 3 on what was delivered.
@@ -59,6 +57,7 @@ def verify_chain(
         keyring: who may sign what; never taken from the deliveries.
         manifest: digest of the manifest that is meant; needed when several are delivered.
         anchors: what was proven of time anchors before.
+        trust: what delivered time anchors are checked against; never taken from the deliveries.
         auditor: the auditor's private key, to open envelopes.
 
     Raises:
@@ -68,9 +67,10 @@ def verify_chain(
         raise KeyRefused(f"{Role.AUDITOR}: not the private key of the keyring's auditor")
     holdings = take_in(deliveries, keyring, manifest)
     if holdings.ambiguous:
-        return _report(holdings, list(holdings.findings), (), Openings())
-    proven = tuple(anchors)
-    findings = [*holdings.findings, *framing_findings(holdings, proven), *foreign_findings(holdings)]
+        return _report(holdings, list(holdings.findings), Anchorage(), Openings())
+    anchorage = take_anchors(holdings, tuple(anchors), trust)
+    findings = [*holdings.findings, *framing_findings(holdings), *anchorage.findings]
+    findings += foreign_findings(holdings)
     findings += chain_findings(holdings)
     if not any(holdings.ours.values()):
         findings.append(Finding(Reason.NOTHING_SOUND, ""))
@@ -79,15 +79,15 @@ def verify_chain(
     if holdings.manifest is not None:
         for opening in openings.opened.values():
             findings += retry_findings(opening, holdings.manifest.retry)
-    return _report(holdings, findings, proven, openings)
+    return _report(holdings, findings, anchorage, openings)
 
 
 def _report(
-    holdings: Holdings, findings: list[Finding], anchors: tuple[ProvenAnchor, ...], openings: Openings
+    holdings: Holdings, findings: list[Finding], anchorage: Anchorage, openings: Openings
 ) -> ChainReport:
     manifest, held, reports = holdings.manifest, terminals(holdings), holdings.of(ReportBundle)
     all_opened = bool(held) and held.keys() == openings.opened.keys()
-    anchor = cited_anchor(holdings, anchors)
+    anchor = anchorage.anchor
     level = _level(holdings, anchored=anchor is not None)
     integrity = _worst(findings, Scope.INTEGRITY)
     caveats = (CAVEAT, REPLACEMENT_CAVEAT) if holdings.prospective else (CAVEAT,)
