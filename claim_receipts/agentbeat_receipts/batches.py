@@ -23,6 +23,7 @@ from agentbeat_receipts.objects import (
     Checkpoint,
     ClosingRecord,
     ComponentName,
+    Contents,
     Document,
     Envelope,
     Manifest,
@@ -32,7 +33,8 @@ from agentbeat_receipts.objects import (
     Receipt,
     Ticket,
     sign,
-    write_document,
+    signed,
+    wrapped,
 )
 
 __all__ = ["Batch", "Facts", "OrderError", "Written"]
@@ -76,10 +78,10 @@ class Batch:
 
     def __init__(self, manifest: Manifest, keyring: Keyring, *, anchor: str | None = None) -> None:
         self._keyring = keyring
-        self._manifest = sign(manifest, keyring)
-        self._digest = manifest.digest()
+        self._manifest, self._digest = signed(manifest, keyring)
         self._assignments = {entry.assignment for entry in manifest.assignments}
         self._tickets: dict[str, Document] = {}
+        self._ticket_digests: dict[str, str] = {}
         self._checkpoint: Document | None = None
         self._head = self._digest
         if anchor is not None and manifest.mode != "prospective":
@@ -96,8 +98,7 @@ class Batch:
 
     def ticket_digest(self, assignment: str) -> str | None:
         """The digest of an assignment's ticket, which its opening names; None in a retrospective batch."""
-        ticket = self._tickets.get(assignment)
-        return None if ticket is None else ticket.body.digest()
+        return self._ticket_digests.get(assignment)
 
     def receipt(self, opening: Opening, facts: Facts, *, encrypted: bool = True) -> Written:
         """The next receipt of the chain.
@@ -110,7 +111,9 @@ class Batch:
             OrderError: the opening belongs elsewhere, its assignment has a receipt, or the batch is closed.
         """
         self._check_next(opening)
-        envelope = self._sealed(opening) if encrypted else None
+        nonce, contents = opening.nonce_bytes(), opening.contents()
+        commitment = contents.commitment(nonce, Tag.OPENING)
+        sealed = self._sealed(opening, contents, commitment) if encrypted else None
         body = Receipt(
             manifest=self._digest,
             assignment=opening.assignment,
@@ -120,18 +123,17 @@ class Batch:
             attempts=len(opening.attempts),
             status=opening.attempts[-1].status,
             components=dict(facts.components),
-            commitment=opening.commitment(Tag.OPENING),
-            trace=opening.commitment(Tag.TRACE),
-            offers=opening.commitment(Tag.OFFERS),
-            outcome=opening.commitment(Tag.OUTCOME),
+            commitment=commitment,
+            trace=contents.commitment(nonce, Tag.TRACE),
+            offers=contents.commitment(nonce, Tag.OFFERS),
+            outcome=contents.commitment(nonce, Tag.OUTCOME),
             values=dict(facts.values),
             evidence=dict(facts.evidence),
-            envelope=None if envelope is None else envelope_digest(envelope.envelope_bytes()),
+            envelope=None if sealed is None else envelope_digest(sealed),
         )
-        receipt = sign(body, self._keyring)
-        self._head = body.digest()
+        receipt, self._head = signed(body, self._keyring)
         self._done.add(opening.assignment)
-        return Written(receipt, None if envelope is None else Document(body=envelope))
+        return Written(receipt, None if sealed is None else Document(body=_envelope(opening, sealed)))
 
     def close(self) -> Document:
         """The closing record; the batch signs nothing more."""
@@ -144,11 +146,12 @@ class Batch:
     def _frame(self, manifest: Manifest, anchor: str | None) -> None:
         for entry in manifest.assignments:
             ticket = Ticket(manifest=self._digest, assignment=entry.assignment, anchor=anchor)
-            self._tickets[entry.assignment] = sign(ticket, self._keyring)
-        digests = tuple(ticket.body.digest() for ticket in self._tickets.values())
+            document, digest = signed(ticket, self._keyring)
+            self._tickets[entry.assignment] = document
+            self._ticket_digests[entry.assignment] = digest
+        digests = tuple(self._ticket_digests.values())
         checkpoint = Checkpoint(manifest=self._digest, anchor=anchor, tickets=digests)
-        self._checkpoint = sign(checkpoint, self._keyring)
-        self._head = checkpoint.digest()
+        self._checkpoint, self._head = signed(checkpoint, self._keyring)
 
     def _check_next(self, opening: Opening) -> None:
         if self._closed:
@@ -162,16 +165,19 @@ class Batch:
         if opening.assignment in self._done:
             raise OrderError("a second receipt for one assignment")
 
-    def _sealed(self, opening: Opening) -> Envelope:
+    def _sealed(self, opening: Opening, contents: Contents, commitment: str) -> bytes:
         binding = Binding(
             manifest=opening.manifest,
             assignment=opening.assignment,
             ticket=opening.ticket,
-            commitment=opening.commitment(Tag.OPENING),
+            commitment=commitment,
         )
-        sealed = seal(write_document(Document(body=opening)), self._keyring.public, binding)
-        return Envelope(
-            manifest=opening.manifest,
-            assignment=opening.assignment,
-            envelope=base64.b64encode(sealed).decode(),
-        )
+        return seal(wrapped(Document(body=opening), contents.body), self._keyring.public, binding)
+
+
+def _envelope(opening: Opening, sealed: bytes) -> Envelope:
+    return Envelope(
+        manifest=opening.manifest,
+        assignment=opening.assignment,
+        envelope=base64.b64encode(sealed).decode(),
+    )

@@ -27,14 +27,29 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, Final, cast
+from operator import itemgetter
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 from agentbeat_protocol import CanonicalError, JSONError, JSONValue, canonical_json, read_json
-from agentbeat_protocol.strict_json import MAX_DEPTH
+from agentbeat_protocol.strict_json import MAX_BYTES, MAX_DEPTH
 
-__all__ = ["MAX_INTEGER", "canonical_bytes", "canonical_set", "nfc", "object_digest", "pae", "read_exact"]
+__all__ = [
+    "MAX_INTEGER",
+    "Unplain",
+    "canonical_bytes",
+    "canonical_set",
+    "check_exact",
+    "nfc",
+    "object_digest",
+    "pae",
+    "read_exact",
+    "read_plain",
+    "spelled",
+]
+
+ItemT = TypeVar("ItemT")
 
 #: The largest integer of exact JSON; a larger one is a decimal string.
 MAX_INTEGER: Final = 2**53 - 1
@@ -43,7 +58,18 @@ MAX_INTEGER: Final = 2**53 - 1
 _LONGEST_TOKEN: Final = 32
 _LARGEST_EXPONENT: Final = 16
 
+#: For `bytes.translate`: any digit becomes 0, so that a run of digits is found as a run of zeros.
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_SIXTEEN: Final = b"0" * 16
+
+#: What a character beyond 16 bits begins with in UTF-8.
+_BEYOND_16_BITS: Final = b"\xf0\xf1\xf2\xf3\xf4"
+
 _NUMBER: Final = re.compile(r"(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
+
+
+class Unplain(Exception):  # noqa: N818 - no fault: the other way is taken
+    """Bytes that the fast way of reading leaves to the exact one."""
 
 
 def read_exact(raw: bytes | bytearray | memoryview, *, max_bytes: int | None = None) -> JSONValue:
@@ -64,21 +90,64 @@ def read_exact(raw: bytes | bytearray | memoryview, *, max_bytes: int | None = N
     return cast(JSONValue, _DECODER.decode(bytes(raw).decode()))
 
 
+def read_plain(raw: bytes) -> Any:
+    """The value of bytes that look canonical, read once and fast; `Unplain` when `read_exact` must look.
+
+    It sees no repeated names, no white space, no escapes and no depth. So the value counts only when writing
+    it gives the same bytes again, which proves that there were none, and when something bounds its depth:
+    then it is what `read_exact` gives.
+    """
+    if len(raw) > MAX_BYTES:
+        raise Unplain
+    # Fifteen digits are in range whatever they are. A longer run is part of a text, or a number to look at.
+    decoder = _CAREFUL_DECODER if _SIXTEEN in raw.translate(_DIGITS) else _PLAIN_DECODER
+    try:
+        text = raw.decode()
+        value, end = decoder.raw_decode(text)
+    except (ValueError, JSONError, RecursionError):
+        raise Unplain from None
+    if text[end:] not in ("", "\n"):
+        raise Unplain
+    return value
+
+
 def canonical_bytes(value: object) -> bytes:
     """The RFC 8785 bytes of an exact value.
 
     Raises:
         CanonicalError: N-TYPE or N-RANGE, or the protocol's C-*.
     """
-    _check_exact(value)
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    # The standard library sorts names by code points and RFC 8785 by UTF-16 units: in ASCII they agree.
-    return text.encode() if text.isascii() else canonical_json(value)
+    check_exact(value)
+    return spelled(value)
 
 
-def canonical_set(items: Iterable[object]) -> list[Any]:
-    """The elements of a declared set in the order of their canonical bytes; a repeated one is N-SET."""
-    keyed = sorted(((canonical_bytes(item), item) for item in items), key=lambda pair: pair[0])
+def spelled(value: object) -> bytes:
+    """The RFC 8785 bytes of a value that is exact: one that was read, or that `check_exact` has seen.
+
+    Raises:
+        CanonicalError: C-SURROGATE.
+    """
+    text = _ENCODER.encode(value)
+    if text.isascii():
+        return text.encode()
+    # The standard library sorts names by code points and RFC 8785 by UTF-16 units. They differ only where a
+    # character beyond 16 bits is compared with one of the last that have 16; without the former never.
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        return canonical_json(value)
+    return raw if len(raw.translate(None, _BEYOND_16_BITS)) == len(raw) else canonical_json(value)
+
+
+def canonical_set(
+    items: Iterable[ItemT], *, key: Callable[[ItemT], object] = lambda item: item
+) -> list[ItemT]:
+    """The elements of a declared set in the order of their canonical bytes; a repeated one is N-SET.
+
+    Args:
+        key: the JSON value of an element.
+    """
+    keyed = sorted(((canonical_bytes(key(item)), item) for item in items), key=itemgetter(0))
     for (left, _), (right, _) in pairwise(keyed):
         if left == right:
             raise CanonicalError("N-SET", got="an element twice", expected="each element of a set once")
@@ -139,23 +208,53 @@ def _number(rule: str, got: str, expected: str) -> JSONError:
     return JSONError(rule, got=got, expected=expected)
 
 
-def _check_exact(value: Any, room: int = MAX_DEPTH) -> None:
-    """Refuse what exact JSON does not have, and nesting beyond what is read back."""
-    if isinstance(value, dict | list | tuple):
+def check_exact(value: Any, room: int = MAX_DEPTH) -> None:
+    """Refuse what exact JSON does not have, and nesting beyond what is read back.
+
+    Raises:
+        CanonicalError: N-TYPE, N-RANGE or C-DEPTH.
+    """
+    items: Any = (value,)
+    if isinstance(value, _CONTAINERS):
         if room < 1:
             raise CanonicalError("C-DEPTH", got="one level more", expected=f"at most {MAX_DEPTH} levels")
-        if isinstance(value, dict) and not all(isinstance(name, str) for name in value):
-            raise CanonicalError("N-TYPE", got="a member name of another type", expected="strings")
-        for item in value.values() if isinstance(value, dict) else value:
-            if not isinstance(item, str):
-                _check_exact(item, room - 1)
-    elif isinstance(value, int):
-        if not -MAX_INTEGER <= value <= MAX_INTEGER:
-            expected = "one within ±(2^53-1), or a decimal string"
-            raise CanonicalError("N-RANGE", got="a larger integer", expected=expected)
-    elif value is not None and not isinstance(value, str):
-        got = f"a {type(value).__name__}"
-        raise CanonicalError("N-TYPE", got=got, expected="a value of exact JSON")
+        room -= 1
+        items = value
+        if isinstance(value, dict):
+            items = value.values()
+            for name in value:
+                if type(name) is not str and not isinstance(name, str):
+                    got = "a member name of another type"
+                    raise CanonicalError("N-TYPE", got=got, expected="strings")
+    for item in items:
+        # By type, not by `isinstance`: this loop sees every value that is written.
+        kind = type(item)
+        if kind is str or item is None or kind is bool:
+            continue
+        if isinstance(item, _CONTAINERS):
+            check_exact(item, room)
+        elif isinstance(item, int):
+            if not -MAX_INTEGER <= item <= MAX_INTEGER:
+                expected = "one within ±(2^53-1), or a decimal string"
+                raise CanonicalError("N-RANGE", got="a larger integer", expected=expected)
+        elif not isinstance(item, str):
+            got = f"a {kind.__name__}"
+            raise CanonicalError("N-TYPE", got=got, expected="a value of exact JSON")
+
+
+_CONTAINERS: Final = (dict, list, tuple)
+
+
+def _unplain(_: str) -> NoReturn:
+    raise Unplain
 
 
 _DECODER: Final = json.JSONDecoder(parse_int=_exact_integer, parse_float=_exact_integer)
+_PLAIN_DECODER: Final = json.JSONDecoder(parse_float=_unplain, parse_constant=_unplain)
+_CAREFUL_DECODER: Final = json.JSONDecoder(
+    parse_int=_exact_integer, parse_float=_unplain, parse_constant=_unplain
+)
+# Nesting is bounded before anything is written, so no value contains itself.
+_ENCODER: Final = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+)

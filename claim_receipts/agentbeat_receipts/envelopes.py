@@ -16,7 +16,7 @@ b'opening'
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -59,7 +59,13 @@ class Binding:
 
     def info(self) -> bytes:
         """HPKE's `info`."""
-        return pae(INFO_TYPE, canonical_bytes(asdict(self)))
+        place = {
+            "manifest": self.manifest,
+            "assignment": self.assignment,
+            "ticket": self.ticket,
+            "commitment": self.commitment,
+        }
+        return pae(INFO_TYPE, canonical_bytes(place))
 
 
 def seal(content: bytes, keyring: PublicKeyring, binding: Binding) -> bytes:

@@ -38,7 +38,7 @@ from pydantic import JsonValue as JSONValue
 
 from agentbeat_protocol.errors import JSONError, cut
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "JSONValue", "read_json"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "JSONValue", "check_depth", "read_json"]
 
 #: The longest document, in bytes, unless the caller says otherwise (EVD-15).
 MAX_BYTES: Final = 16 * 1024 * 1024
@@ -86,7 +86,7 @@ def read_json(
         raise JSONError("J-SIZE", got=f"{size} bytes", expected=f"at most {max_bytes} bytes")
     data = bytes(raw)
     text = _decoded(data)
-    _check_depth(data, max_depth)
+    check_depth(data, max_depth)
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -110,8 +110,8 @@ def _decoded(data: bytes) -> str:
         raise JSONError("J-UTF8", got=got, expected="UTF-8") from None
 
 
-def _check_depth(data: bytes, max_depth: int) -> None:
-    """Refuse nesting beyond `max_depth` before a recursive parser sees it.
+def check_depth(data: bytes, max_depth: int) -> None:
+    """Refuse nesting beyond `max_depth` (J-DEPTH) before a recursive parser sees it.
 
     Only as far as `data` is JSON is its depth defined, and no parser gets further than that: up to there,
     escapes and quotes mean what they mean here.

@@ -2,6 +2,7 @@
 
 from agentbeat_receipts.objects.anchors import AnchorForm, TimeAnchor
 from agentbeat_receipts.objects.base import Body, Null, Pair
+from agentbeat_receipts.objects.contents import Contents
 from agentbeat_receipts.objects.contracts import (
     Contract,
     Contrast,
@@ -14,10 +15,14 @@ from agentbeat_receipts.objects.contracts import (
 from agentbeat_receipts.objects.documents import (
     SIGNER,
     Document,
+    Reading,
     SignatureFault,
     read_document,
+    read_whole,
     sign,
     signature_fault,
+    signed,
+    wrapped,
     write_document,
 )
 from agentbeat_receipts.objects.manifests import (
@@ -58,6 +63,7 @@ __all__ = [
     "ClosingRecord",
     "ComparisonGroup",
     "ComponentName",
+    "Contents",
     "Contract",
     "Contrast",
     "DirectionContract",
@@ -69,6 +75,7 @@ __all__ = [
     "OfferStages",
     "Opening",
     "Pair",
+    "Reading",
     "Receipt",
     "ReportBundle",
     "ReportedAnalysis",
@@ -85,7 +92,10 @@ __all__ = [
     "Variance",
     "material_digest",
     "read_document",
+    "read_whole",
     "sign",
     "signature_fault",
+    "signed",
+    "wrapped",
     "write_document",
 ]

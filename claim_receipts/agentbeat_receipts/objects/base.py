@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Any, ClassVar, TypeVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, ValidationInfo
 from pydantic import Strict as Strictness
 
 from agentbeat_protocol import CanonicalError
 from agentbeat_protocol.models import Digest, Strict, rule_error
+from agentbeat_receipts.base64_texts import is_base64
 from agentbeat_receipts.canonical import MAX_INTEGER, canonical_bytes, canonical_set, nfc, object_digest, pae
 
 __all__ = [
+    "PLAIN_ASCII",
     "Base64",
     "Body",
     "Commitment",
@@ -39,6 +42,9 @@ __all__ = [
 ]
 
 ItemT = TypeVar("ItemT")
+
+#: The context of validating a value whose texts are all ASCII: they are in normal form C already.
+PLAIN_ASCII: Final = MappingProxyType({"texts": "ascii"})
 
 
 def type_name(kind: str) -> str:
@@ -69,7 +75,9 @@ class Body(Strict):
         return object_digest(self.TYPE, self.canonical())
 
 
-def _normal_form(value: Any) -> Any:
+def _normal_form(value: Any, info: ValidationInfo) -> Any:
+    if info.context is PLAIN_ASCII:
+        return value
     try:
         return nfc(value)
     except CanonicalError as error:
@@ -82,13 +90,15 @@ def _element(item: object) -> object:
 
 def _in_set_order(items: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
-        canonical_set(_element(item) for item in items)
+        return tuple(canonical_set(items, key=_element))
     except CanonicalError as error:
         raise rule_error(error.rule, error.expected) from None
-    return tuple(sorted(items, key=lambda item: canonical_bytes(_element(item))))
 
 
 def _one_base64(text: str) -> str:
+    if is_base64(text):
+        return text
+    # Not so: now for the reason.
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -18,18 +18,21 @@ True
 
 from __future__ import annotations
 
-import base64
+import hashlib
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from agentbeat_protocol import SchemaError
+from agentbeat_protocol import ProtocolError, SchemaError, is_digest
 from agentbeat_protocol.models import At, Digest, JSONObject, NotNull, Strict, validated
-from agentbeat_receipts.canonical import canonical_bytes, read_exact
+from agentbeat_protocol.strict_json import MAX_DEPTH, check_depth
+from agentbeat_receipts.canonical import Unplain, check_exact, read_exact, read_plain, spelled
 from agentbeat_receipts.keys import SIGNING_ROLES, Keyring, PublicKeyring, Role
 from agentbeat_receipts.objects.anchors import TimeAnchor
-from agentbeat_receipts.objects.base import Base64, Body
+from agentbeat_receipts.objects.base import PLAIN_ASCII, Base64, Body
+from agentbeat_receipts.objects.contents import Contents
 from agentbeat_receipts.objects.manifests import Manifest
 from agentbeat_receipts.objects.openings import Envelope, Opening
 from agentbeat_receipts.objects.receipts import Receipt
@@ -39,10 +42,14 @@ from agentbeat_receipts.objects.tickets import Checkpoint, ClosingRecord, Ticket
 __all__ = [
     "SIGNER",
     "Document",
+    "Reading",
     "SignatureFault",
     "read_document",
+    "read_whole",
     "sign",
     "signature_fault",
+    "signed",
+    "wrapped",
     "write_document",
 ]
 
@@ -99,23 +106,55 @@ class Document:
     key_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document as it was read, with what reading it has brought to light.
+
+    Args:
+        document: the object with its signature.
+        canonical: the canonical JSON of its body.
+        contents: what an opening's commitments are over; None where it was not made, or is no opening.
+    """
+
+    document: Document
+    canonical: bytes
+    contents: Contents | None = None
+
+
 def sign(body: Body, keyring: Keyring) -> Document:
     """The body with the signature of the role that signs its type; as it is when none does."""
+    return signed(body, keyring)[0]
+
+
+def signed(body: Body, keyring: Keyring) -> tuple[Document, str]:
+    """Like `sign`, and the object's digest."""
+    message = body.signed_bytes()
+    digest = "sha256:" + hashlib.sha256(message).hexdigest()
     role = SIGNER[type(body)]
     if role is None:
-        return Document(body=body)
-    signature = keyring.sign(role, body.signed_bytes())
-    return Document(body=body, signature=signature, key_id=keyring.public.key_id(role))
+        return Document(body=body), digest
+    document = Document(body=body, signature=keyring.sign(role, message), key_id=keyring.public.key_id(role))
+    return document, digest
 
 
 def write_document(document: Document) -> bytes:
-    """The canonical JSON of a document, without transport."""
-    wire: dict[str, Any] = {"type": document.body.TYPE, "body": document.body.model_dump(mode="json")}
-    if document.signature is not None:
-        wire["signature"] = base64.b64encode(document.signature).decode()
-    if document.key_id is not None:
-        wire["key_id"] = document.key_id
-    return canonical_bytes(wire)
+    """The canonical JSON of a document, without transport.
+
+    Raises:
+        CanonicalError: a member of the body that was given in Python has no exact form.
+    """
+    body = document.body.model_dump(mode="json")
+    # One level less than for a body by itself: the document is around it.
+    check_exact(body, MAX_DEPTH - 1)
+    return wrapped(document, spelled(body))
+
+
+def wrapped(document: Document, canonical: bytes) -> bytes:
+    """The canonical JSON of a document whose body's canonical JSON is at hand."""
+    # Nothing of this needs escaping: a digest, base64, and a type of ours.
+    key_id = b"" if document.key_id is None else b',"key_id":"%b"' % document.key_id.encode()
+    signature = b"" if document.signature is None else b',"signature":"%b"' % b64encode(document.signature)
+    return b'{"body":%b%b%b,"type":"%b"}' % (canonical, key_id, signature, document.body.TYPE.encode())
 
 
 def read_document(raw: bytes) -> Document:
@@ -124,6 +163,55 @@ def read_document(raw: bytes) -> Document:
     Raises:
         ProtocolError: no exact JSON (J-*, N-*), another shape (S-*), or at odds with itself (X-*).
     """
+    reading = _as_written(bytes(raw))
+    return _read_exactly(raw) if reading is None else reading.document
+
+
+def read_whole(raw: bytes) -> Reading:
+    """Like `read_document`, with the canonical bytes of the body, made once.
+
+    Raises:
+        ProtocolError: likewise, and where a body has no canonical form.
+    """
+    reading = _as_written(bytes(raw))
+    if reading is None:
+        document = _read_exactly(raw)
+        reading = Reading(document, document.body.canonical())
+    return reading
+
+
+def _as_written(raw: bytes) -> Reading | None:
+    """The reading of a document that is delivered as `write_document` writes it; None for any other.
+
+    It is read without most of the checks of `read_exact` and written again. The same bytes prove that it
+    holds no repeated name, no white space, no escape and no other spelling, so that nothing was missed.
+    """
+    try:
+        wire = read_plain(raw)
+        kind = _BODIES[wire["type"]]
+        if kind is Opening and raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+            check_depth(raw, MAX_DEPTH)  # Only an opening holds values whose depth no schema bounds.
+        context = PLAIN_ASCII if raw.isascii() else None
+        body = kind.model_validate(wire["body"], context=context)
+        key_id, signature = wire.get("key_id"), wire.get("signature")
+        if (signature is None) != (SIGNER[kind] is None):
+            return None
+        if key_id is not None and (signature is None or not is_digest(key_id)):
+            return None
+        document = Document(
+            body=body, signature=None if signature is None else b64decode(signature), key_id=key_id
+        )
+        whole = body.model_dump(mode="json")
+        contents = Contents.of(whole) if kind is Opening else None
+        canonical = spelled(whole) if contents is None else contents.body
+    except (Unplain, ProtocolError, LookupError, TypeError, ValueError, RecursionError):
+        return None
+    if wrapped(document, canonical) != raw.removesuffix(b"\n"):
+        return None
+    return Reading(document, canonical, contents)
+
+
+def _read_exactly(raw: bytes) -> Document:
     wire = validated(_Wire, read_exact(raw))
     kind = _BODIES.get(wire.type)
     if kind is None:
@@ -135,7 +223,7 @@ def read_document(raw: bytes) -> Document:
         raise SchemaError("S-REQUIRED", path="/signature", got=got, expected=expected)
     if wire.key_id is not None and wire.signature is None:
         raise SchemaError("S-ADDPROP", path="/key_id", got="one", expected="none without a signature")
-    signature = None if wire.signature is None else base64.b64decode(wire.signature)
+    signature = None if wire.signature is None else b64decode(wire.signature)
     return Document(body=body, signature=signature, key_id=wire.key_id)
 
 

@@ -12,9 +12,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from agentbeat_protocol.models import Array, Digest, Strict, rule_error
-from agentbeat_receipts.canonical import canonical_bytes
-from agentbeat_receipts.commitments import Tag, commit
+from agentbeat_protocol.strict_json import MAX_DEPTH
+from agentbeat_receipts.canonical import check_exact
+from agentbeat_receipts.commitments import Tag
 from agentbeat_receipts.objects.base import Base64, Body, ExactJSON, Id, Positive, Value, type_name
+from agentbeat_receipts.objects.contents import Contents
 from agentbeat_receipts.objects.receipts import Status
 
 __all__ = [
@@ -108,26 +110,24 @@ class Opening(Body):
         """The nonce itself."""
         return base64.b64decode(self.nonce)
 
+    def contents(self) -> Contents:
+        """The canonical bytes of every commitment, made in one go.
+
+        Raises:
+            CanonicalError: a member that was given in Python has no exact form.
+        """
+        whole = self.model_dump(mode="json")
+        # One level less than is read back: a document is around it when it is delivered.
+        check_exact(whole, MAX_DEPTH - 1)
+        return Contents.of(whole)
+
     def content(self, tag: Tag) -> bytes:
-        """The canonical bytes that the receipt's commitment of this tag is over."""
-        whole = self.model_dump(mode="json", exclude={"nonce"})
-        attempts = whole["attempts"]
-        match tag:
-            case Tag.OPENING:
-                return canonical_bytes(whole)
-            case Tag.TRACE:
-                return canonical_bytes([[a["events"], a["treatments"]] for a in attempts])
-            case Tag.OFFERS:
-                return canonical_bytes([a["offers"] for a in attempts])
-            case Tag.OUTCOME:
-                last = attempts[-1]
-                outcome = {"choice": last["choice"], "failure": last["failure"], "status": last["status"]}
-                return canonical_bytes({**outcome, "reported": whole["reported"]})
-        raise ValueError(f"{tag} is no commitment of a receipt")
+        """The canonical bytes that the receipt's commitment of this tag is over; see also `contents`."""
+        return self.contents().under(tag)
 
     def commitment(self, tag: Tag) -> str:
         """The commitment of this tag, or ValueError when the nonce is not 32 bytes long."""
-        return commit(self.nonce_bytes(), tag, self.content(tag))
+        return self.contents().commitment(self.nonce_bytes(), tag)
 
 
 class Envelope(Body):

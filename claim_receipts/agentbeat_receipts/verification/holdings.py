@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from agentbeat_protocol import ProtocolError, cut
+from agentbeat_receipts.canonical import pae
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import PublicKeyring
 from agentbeat_receipts.objects import (
@@ -24,7 +25,7 @@ from agentbeat_receipts.objects import (
     Receipt,
     SignatureFault,
     Ticket,
-    read_document,
+    read_whole,
     signature_fault,
 )
 from agentbeat_receipts.verification.reasons import Reason
@@ -107,11 +108,12 @@ def _read(deliveries: Iterable[Delivery], findings: list[Finding]) -> dict[str, 
     held: dict[str, _Held] = {}
     for delivery in deliveries:
         try:
-            document = read_document(delivery.content)
-            message = document.body.signed_bytes()
+            reading = read_whole(delivery.content)
         except ProtocolError as error:
             findings.append(Finding(Reason.OBJECT_UNREADABLE, cut(delivery.path, 200), str(error)))
             continue
+        document = reading.document
+        message = pae(document.body.TYPE, reading.canonical)
         digest = "sha256:" + hashlib.sha256(message).hexdigest()
         item = held.setdefault(digest, _Held(document.body, message))
         item.signatures.setdefault((document.signature, document.key_id), document)

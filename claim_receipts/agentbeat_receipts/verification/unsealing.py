@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from agentbeat_protocol import ProtocolError
 from agentbeat_receipts.commitments import NONCE_BYTES, Tag, opens
 from agentbeat_receipts.envelopes import Binding, EnvelopeError, envelope_digest, unseal
-from agentbeat_receipts.objects import Envelope, Opening, Receipt, read_document
+from agentbeat_receipts.objects import Contents, Envelope, Opening, Receipt, read_whole
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
@@ -44,11 +44,11 @@ def open_all(
     plain = _by_assignment(holdings.of(Opening))
     nonces: dict[bytes, str] = {}
     for assignment, receipt in terminals.items():
-        candidates = list(plain.get(assignment, ()))
+        candidates = [(opening, opening.contents()) for opening in plain.get(assignment, ())]
         unopened = Reason.OPENING_MISSING
         for envelope in envelopes.get(assignment, ()):
             found = _unsealed(envelope, receipt, auditor)
-            if isinstance(found, Opening):
+            if not isinstance(found, Reason):
                 candidates.append(found)
             elif found in (Reason.OPENING_SEALED, Reason.OPENING_UNDECRYPTABLE):
                 unopened = found
@@ -56,8 +56,8 @@ def open_all(
                 result.findings.append(Finding(found, assignment))
         if not candidates:
             result.findings.append(Finding(unopened, assignment))
-        for opening in candidates:
-            faults = [*_faults(opening, receipt), *_reuse(opening, nonces)]
+        for opening, contents in candidates:
+            faults = [*_faults(opening, contents, receipt), *_reuse(opening, nonces)]
             result.findings.extend(faults)
             if not faults:
                 result.opened[assignment] = opening
@@ -71,7 +71,9 @@ def _by_assignment(bodies: Mapping[str, BodyT]) -> dict[str, list[BodyT]]:
     return found
 
 
-def _unsealed(envelope: Envelope, receipt: Receipt, auditor: X25519PrivateKey | None) -> Opening | Reason:
+def _unsealed(
+    envelope: Envelope, receipt: Receipt, auditor: X25519PrivateKey | None
+) -> tuple[Opening, Contents] | Reason:
     raw = envelope.envelope_bytes()
     if envelope_digest(raw) != receipt.envelope:
         return Reason.ENVELOPE_DIGEST_MISMATCH
@@ -84,15 +86,18 @@ def _unsealed(envelope: Envelope, receipt: Receipt, auditor: X25519PrivateKey | 
         commitment=receipt.commitment,
     )
     try:
-        body = read_document(unseal(raw, auditor, binding)).body
+        reading = read_whole(unseal(raw, auditor, binding))
     except EnvelopeError:
         return Reason.OPENING_UNDECRYPTABLE
     except ProtocolError:
         return Reason.OPENING_UNREADABLE
-    return body if isinstance(body, Opening) else Reason.OPENING_UNREADABLE
+    body = reading.document.body
+    if not isinstance(body, Opening):
+        return Reason.OPENING_UNREADABLE
+    return body, reading.contents or body.contents()
 
 
-def _faults(opening: Opening, receipt: Receipt) -> Iterator[Finding]:
+def _faults(opening: Opening, contents: Contents, receipt: Receipt) -> Iterator[Finding]:
     subject = receipt.assignment
     nonce = opening.nonce_bytes()
     if len(nonce) != NONCE_BYTES:
@@ -105,7 +110,7 @@ def _faults(opening: Opening, receipt: Receipt) -> Iterator[Finding]:
         Tag.OUTCOME: receipt.outcome,
     }
     for tag, commitment in commitments.items():
-        if not opens(commitment, nonce, tag, opening.content(tag)):
+        if not opens(commitment, nonce, tag, contents.under(tag)):
             yield Finding(Reason.OPENING_CONTRADICTS_COMMITMENT, subject, tag.name.lower())
     pairs = {
         "manifest": (opening.manifest, receipt.manifest),
