@@ -43,7 +43,7 @@ from agentbeat_receipts.objects import (
     write_document,
 )
 
-__all__ = ["FORMAT_FILE", "BundleError", "bundle_files", "read_bundle", "write_bundle"]
+__all__ = ["FORMAT_FILE", "BundleError", "FormatFile", "bundle_files", "read_bundle", "write_bundle"]
 
 #: The file that names format and version.
 FORMAT_FILE: Final = "bundle.json"
@@ -65,7 +65,9 @@ class BundleError(ValueError):
     """The folder or tar is no bundle of this version, or cannot be made one."""
 
 
-class _FormatFile(Strict):
+class FormatFile(Strict):
+    """The members of `bundle.json`."""
+
     format: Literal["agentbeat-claim-bundle"]
     version: Literal[1]
 
@@ -115,7 +117,7 @@ def read_bundle(source: Path) -> tuple[Delivery, ...]:
         raise BundleError(f"{source}: no {FORMAT_FILE}")
     for delivery in formats:
         try:
-            validated(_FormatFile, read_exact(delivery.content))
+            validated(FormatFile, read_exact(delivery.content))
         except ProtocolError as error:
             raise BundleError(f"{FORMAT_FILE}: {error}") from None
     return tuple(sorted(delivery for delivery in found if delivery.path != FORMAT_FILE))

@@ -45,6 +45,7 @@ from agentbeat_receipts.keys import KeyRefused, Keyring, PublicKeyring, Role
 
 __all__ = [
     "PUBLIC_FILE",
+    "PublicFile",
     "check_private_folder",
     "create_keyring",
     "load_auditor_key",
@@ -66,7 +67,9 @@ _LONGEST_FILE: Final = 16 * 1024
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{43}=$")]
 
 
-class _PublicFile(Strict):
+class PublicFile(Strict):
+    """The members of `public.json`."""
+
     version: Literal[1]
     manifest_authority: _Key
     ingress_authority: _Key
@@ -170,7 +173,7 @@ def read_public_keyring(raw: bytes) -> PublicKeyring:
         KeyRefused: it is no such document, or one of its keys is unsound.
     """
     try:
-        found = validated(_PublicFile, read_exact(raw))
+        found = validated(PublicFile, read_exact(raw))
         keys = {role.value: base64.b64decode(getattr(found, role.value), validate=True) for role in Role}
     except (ProtocolError, binascii.Error) as error:
         raise KeyRefused(f"public keyring: {error}") from None

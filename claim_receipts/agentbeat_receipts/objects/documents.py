@@ -44,6 +44,7 @@ __all__ = [
     "Document",
     "Reading",
     "SignatureFault",
+    "Wire",
     "read_document",
     "read_whole",
     "sign",
@@ -83,7 +84,9 @@ class _Transport(Strict):
     received_at: Annotated[At | None, NotNull] = None
 
 
-class _Wire(Strict):
+class Wire(Strict):
+    """A document's members as they are written."""
+
     type: str
     body: JSONObject
     signature: Annotated[Base64 | None, NotNull] = None
@@ -212,7 +215,7 @@ def _as_written(raw: bytes) -> Reading | None:
 
 
 def _read_exactly(raw: bytes) -> Document:
-    wire = validated(_Wire, read_exact(raw))
+    wire = validated(Wire, read_exact(raw))
     kind = _BODIES.get(wire.type)
     if kind is None:
         raise SchemaError("S-ENUM", path="/type", got="another type", expected="a type of this version")
