@@ -17,18 +17,8 @@ from agentbeat_receipts.claims.tallies import ClaimTally, Tally
 from agentbeat_receipts.claims.tallying import EXAMPLES, merge, merged, note
 from agentbeat_receipts.objects import COMPONENTS, Null, Pair, material_digest
 from agentbeat_receipts.verification import ChainReport, Verdict
-from support.claim_batches import (
-    ARMS,
-    KIOSK,
-    MATERIALS,
-    WORTH,
-    Kiosk,
-    batch,
-    components,
-    kiosk_manifest,
-    run,
-    unopened,
-)
+from support.claim_batches import batch, kiosk_manifest, unopened
+from support.kiosk import ARMS, KIOSK, MATERIALS, WORTH, Kiosk, components, run
 from support.receipt_batches import Parts, verified
 
 #: One run of the batch: a sale under the cap.
