@@ -5,6 +5,7 @@ A batch can break one rule in a hundred thousand places. A reader needs the rule
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -21,6 +22,9 @@ PLACES: Final = 20
 
 _SUBJECT: Final = 200
 _DETAIL: Final = 300
+
+#: What a finding without a place says when it stands for all of its reason.
+_TOTAL: Final = re.compile(r"([0-9]+) (?:transactions|in all)")
 
 _ORDER: Final = tuple(Verdict)
 
@@ -93,12 +97,18 @@ def claim_reasons(verdict: ClaimVerdict) -> tuple[ReasonGroup, ...]:
             concerns=verdict.claim,
             verdict=held[0].rule.verdict,
             rule=held[0].rule.text,
-            count=len(held),
-            places=_places(held),
+            count=_count(held),
+            places=_places(finding for finding in held if not _TOTAL.fullmatch(finding.detail)),
         )
         for code, held in found.items()
     ]
     return tuple(sorted(groups, key=_rank))
+
+
+def _count(found: list[ClaimFinding]) -> int:
+    """How often a reason was found: a verdict has the first few findings, and then one with the total."""
+    totals = [_TOTAL.fullmatch(finding.detail) for finding in found if not finding.subject]
+    return max([len(found), *(int(total[1]) for total in totals if total is not None)])
 
 
 def _places(found: Iterable[Finding | ClaimFinding]) -> tuple[Place, ...]:
