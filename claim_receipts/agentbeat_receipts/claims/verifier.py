@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from agentbeat_receipts.anchors import AnchorTrust
 from agentbeat_receipts.claims.domains import Domain
 from agentbeat_receipts.claims.judging import judge
 from agentbeat_receipts.claims.results import ClaimReport
@@ -33,6 +34,7 @@ def verify(
     domains: Iterable[Domain],
     manifest: str | None = None,
     anchors: Iterable[ProvenAnchor] = (),
+    trust: AnchorTrust | None = None,
     auditor: X25519PrivateKey | None = None,
 ) -> ClaimReport:
     """The verdict on every claim of what was delivered.
@@ -44,6 +46,7 @@ def verify(
             do.
         manifest: digest of the manifest that is meant; needed when several are delivered.
         anchors: what was proven of time anchors before.
+        trust: what delivered time anchors are checked against; never taken from the deliveries.
         auditor: the auditor's private key, to open envelopes.
 
     Raises:
@@ -53,7 +56,9 @@ def verify(
     known = tuple(domains)
     if len({domain.name for domain in known}) != len(known):
         raise ValueError("two domains of one name, expected each name once")
-    chain = verify_chain(deliveries, keyring, manifest=manifest, anchors=anchors, auditor=auditor)
+    chain = verify_chain(
+        deliveries, keyring, manifest=manifest, anchors=anchors, trust=trust, auditor=auditor
+    )
     domain = choose_domain(chain.manifest, chain.opened.values(), known)
     return judge(chain, settle(chain, domain), domain)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentbeat_protocol import cut
-from agentbeat_receipts.commands.options import UsageError, digest_of, say
+from agentbeat_receipts.commands.options import UsageError, digest_of
 
 if TYPE_CHECKING:
     from agentbeat_receipts.anchors import AnchorTrust
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["add_verification", "public_keyring", "trust_of", "verified"]
 
 _HEADER: Final = re.compile(r"([0-9]{1,9}):([0-9a-f]{160})")
-#: How many faults of time anchors are told.
-_FAULTS: Final = 8
 
 
 def add_verification(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -69,7 +67,6 @@ def verified(args: argparse.Namespace) -> ClaimReport:
         UsageError: something on it cannot be used.
         BundleError, KeyRefused, OSError: a file of it.
     """
-    from agentbeat_receipts.anchoring import proven_anchors
     from agentbeat_receipts.bundles import read_bundle
     from agentbeat_receipts.claims.verifier import verify
     from agentbeat_receipts.domains import known_domains
@@ -78,18 +75,12 @@ def verified(args: argparse.Namespace) -> ClaimReport:
     public = public_keyring(args.keyring)
     auditor = None if args.auditor_key is None else load_auditor_key(args.auditor_key)
     trust = trust_of(args.tsa_root, args.tsa_intermediate, args.block_header)
-    deliveries = read_bundle(args.bundle)
-    anchors, faults = proven_anchors(deliveries, trust)
-    for path, fault in faults[:_FAULTS]:
-        say(f"note: {path} proves no time: {fault.problem}: {fault.detail}")
-    if len(faults) > _FAULTS:
-        say(f"note: and {len(faults) - _FAULTS} more time anchors")
     return verify(
-        deliveries,
+        read_bundle(args.bundle),
         public,
         domains=known_domains().values(),
         manifest=args.manifest,
-        anchors=anchors,
+        trust=trust if trust.roots or trust.headers else None,
         auditor=auditor,
     )
 
