@@ -85,6 +85,7 @@ def _absence(holdings: Holdings, proven: Mapping[str, ProvenAnchor], *, framed: 
 
 def _citations(holdings: Holdings) -> Iterator[str]:
     """The digest of every token that a checkpoint or a ticket cites."""
-    for body in (*holdings.of(Checkpoint).values(), *holdings.of(Ticket).values()):
+    bodies: list[Checkpoint | Ticket] = [*holdings.of(Checkpoint).values(), *holdings.of(Ticket).values()]
+    for body in bodies:
         if body.anchor is not None:
             yield body.anchor
