@@ -1,0 +1,141 @@
+"""C2: what ran under each arm is what was promised, and arms differ only where they may."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from agentbeat_receipts.claims import ClaimFinding, Fault, Group, Tally
+from agentbeat_receipts.claims.isolation import compared_arms, isolation_findings, off_everywhere
+from agentbeat_receipts.objects import COMPONENTS, Arm, ComparisonGroup, Manifest
+from support.claim_batches import kiosk_manifest
+from support.kiosk import components
+
+OTHER = "sha256:" + "e" * 64
+GROUP = ComparisonGroup(group="cap", arms=("free", "capped"), may_differ=("prompt",))
+
+
+def manifest(*groups: ComparisonGroup, free: Any = None, capped: Any = None) -> Manifest:
+    """Both arms, with changes of what each promises."""
+    arms = (
+        Arm(arm="free", components=components(**(free or {})), treatments=()),
+        Arm(arm="capped", components=components(**(capped or {})), treatments=("cap",)),
+    )
+    return kiosk_manifest(arms=arms, comparison_groups=groups or (GROUP,))
+
+
+def tally(**ran: list[dict[str, str | None]]) -> Tally:
+    """The receipts of each arm, each with its changes of the components."""
+    counted = {
+        arm: Counter(tuple(components(**changes)[name] for name in COMPONENTS) for changes in runs)
+        for arm, runs in ran.items()
+    }
+    return Tally(components=counted)
+
+
+def both(free: dict[str, str | None] | None = None, capped: dict[str, str | None] | None = None) -> Tally:
+    return tally(free=[free or {}] * 2, capped=[capped or {}] * 2)
+
+
+def found(of: Manifest | None, sums: Tally, removed: str = "") -> list[ClaimFinding]:
+    return list(isolation_findings(of, sums, removed=frozenset(map(Group, removed))))
+
+
+def test_arms_that_ran_as_promised_are_isolated() -> None:
+    assert found(manifest(), both()) == []
+
+
+def test_without_a_comparison_group_nothing_was_asserted() -> None:
+    silent = kiosk_manifest(comparison_groups=())
+    assert found(silent, both()) == [ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group")]
+
+
+@pytest.mark.parametrize("component", [name for name in COMPONENTS if name != "scorer"])
+def test_a_receipt_with_another_component_than_its_arms_differs(component: str) -> None:
+    sums = tally(free=[{}, {component: OTHER}], capped=[{}])
+    detail = f"{component}: 1 of 2 receipts"
+    assert found(manifest(), sums) == [ClaimFinding(Fault.COMPONENT_DIFFERS, "free", detail)]
+
+
+def test_a_component_that_may_differ_between_arms_must_still_be_its_own_arms() -> None:
+    assert [f.fault for f in found(manifest(), both(free={"prompt": OTHER}))] == [Fault.COMPONENT_DIFFERS]
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_arms_differ_only_where_they_may(component: str) -> None:
+    promised = manifest(capped={component: OTHER})
+    findings = found(promised, both(capped={component: OTHER}))
+    if component == "prompt":
+        assert findings == []
+    else:
+        detail = f"{component}: capped and free"
+        assert findings == [ClaimFinding(Fault.ARMS_DIFFER, "cap", detail)]
+
+
+def test_each_group_allows_its_own_differences() -> None:
+    strict = ComparisonGroup(group="strict", arms=("free", "capped"), may_differ=())
+    promised = manifest(GROUP, strict, capped={"prompt": OTHER})
+    assert [(f.fault, f.subject) for f in found(promised, both(capped={"prompt": OTHER}))] == [
+        (Fault.ARMS_DIFFER, "strict")
+    ]
+
+
+def test_an_arm_that_nobody_compares_may_run_as_it_likes() -> None:
+    alone = ComparisonGroup(group="alone", arms=("free",), may_differ=())
+    assert compared_arms(manifest(alone)) == {"free"}
+    assert found(manifest(alone), both(capped={"model": OTHER})) == []
+
+
+def test_a_missing_digest_shows_nothing() -> None:
+    sums = tally(free=[{"model": None}, {}], capped=[{}])
+    assert found(manifest(), sums) == [
+        ClaimFinding(Fault.COMPONENT_MISSING, "free", "model: 1 of 2 receipts")
+    ]
+
+
+def test_an_empty_arm_shows_nothing() -> None:
+    assert found(manifest(), tally(free=[{}])) == [ClaimFinding(Fault.ARM_EMPTY, "capped", "no receipt")]
+    assert [f.fault for f in found(manifest(), Tally())] == [Fault.ARM_EMPTY, Fault.ARM_EMPTY]
+
+
+def test_a_scorer_that_is_off_everywhere_is_not_isolations_matter() -> None:
+    off = {"scorer": OTHER}
+    assert found(manifest(), both(free=off, capped=off)) == []
+
+
+@pytest.mark.parametrize(
+    ("free", "capped"),
+    [
+        ({"scorer": OTHER}, {}),
+        ({"scorer": OTHER}, {"scorer": "sha256:" + "d" * 64}),
+        ({"scorer": OTHER}, {"scorer": None}),
+    ],
+    ids=["in one arm only", "another in each arm", "not named in one arm"],
+)
+def test_a_scorer_that_is_off_in_places_is(free: Any, capped: Any) -> None:
+    faults = [f.fault for f in found(manifest(), both(free, capped))]
+    assert Fault.COMPONENT_DIFFERS in faults
+
+
+def test_one_scorer_that_some_arm_promises_is_not_off_everywhere() -> None:
+    promised = manifest(capped={"scorer": OTHER})
+    sums = both(free={"scorer": OTHER}, capped={"scorer": OTHER})
+    assert not off_everywhere("scorer", promised, sums.components)
+    assert [(f.fault, f.subject) for f in found(promised, sums)] == [
+        (Fault.COMPONENT_DIFFERS, "free"),
+        (Fault.ARMS_DIFFER, "cap"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("removed", "said"), [("A", ["A, assignment"]), ("Q", ["Q, protocol"]), ("IPKTODFGJRB", [])]
+)
+def test_it_needs_assignments_and_protocol_and_nothing_else(removed: str, said: list[str]) -> None:
+    findings = found(manifest(), both(), removed)
+    assert findings == [ClaimFinding(Fault.EVIDENCE_ABSENT, "", detail) for detail in said]
+
+
+def test_without_a_manifest_there_is_no_evidence() -> None:
+    assert {f.fault for f in found(None, both())} == {Fault.EVIDENCE_ABSENT}
