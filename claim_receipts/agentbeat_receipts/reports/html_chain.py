@@ -53,7 +53,9 @@ def coverage_section(chain: ChainReport) -> list[Markup]:
 def _coverage_line(matrix: Matrix, chain: ChainReport) -> str:
     lacking = len(matrix.rows) + matrix.more_rows - matrix.whole_rows
     of = f"{chain.arrived} of {chain.expected} terminals arrived."
-    return f"{of} {lacking} profiles lack something." if lacking else of
+    if not lacking:
+        return of
+    return f"{of} {'1 profile lacks' if lacking == 1 else f'{lacking} profiles lack'} something."
 
 
 def _cell(cell: MatrixCell | None) -> Markup:

@@ -9,7 +9,7 @@ from typing import Final
 from agentbeat_protocol import cut
 from agentbeat_receipts.claims.groups import GROUPS
 from agentbeat_receipts.claims.results import Analysis, ClaimReport, ClaimVerdict, Licence
-from agentbeat_receipts.objects import Pair
+from agentbeat_receipts.objects import Manifest, Pair
 from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 from agentbeat_receipts.reports.findings import claim_reasons
 from agentbeat_receipts.reports.markup import Markup, element, table
@@ -55,7 +55,7 @@ def claims_section(report: ClaimReport) -> list[Markup]:
     if not report.claims:
         return []
     groups = [element("th", group, scope="col", class_="group", title=group.label) for group in GROUPS]
-    heads = ["Claim", "Verdict", "Sum/count", "Mean", "Receipts", *groups, "Why"]
+    heads = ["Claim", "Verdict", "Sum/count", "Mean", "Receipts", "Why", *groups]
     titles = {"transaction": "Of each transaction", "experiment": "Of the batch"}
     rows: list[list[str]] = []
     kind = None
@@ -80,8 +80,8 @@ def _row(claim: ClaimVerdict) -> list[str]:
         element("td", "" if claim.value is None else ratio_text(claim.value), class_="number"),
         element("td", "" if claim.value is None else decimal_text(claim.value) or "–", class_="number"),
         element("td", of, class_="number"),
-        *(element("td", "•" if group in needed else "", class_="group") for group in GROUPS),
         element("td", *_why(claim), class_="why"),
+        *(element("td", "•" if group in needed else "", class_="group") for group in GROUPS),
     ]
 
 
@@ -134,12 +134,12 @@ def licences_section(report: ClaimReport) -> list[Markup]:
 def analyses_section(report: ClaimReport) -> list[Markup]:
     """The exact numbers of each contract."""
     made = [(claim, analysis) for claim in report.claims for analysis in claim.analyses]
-    parts = [_analysis(claim, analysis) for claim, analysis in made[:_CONTRACTS]]
+    parts = [_analysis(claim, analysis, report.chain.manifest) for claim, analysis in made[:_CONTRACTS]]
     return [*parts, *_more(len(made) - _CONTRACTS)]
 
 
-def _analysis(claim: ClaimVerdict, analysis: Analysis) -> Markup:
-    lines = list(analysis_lines(analysis))
+def _analysis(claim: ClaimVerdict, analysis: Analysis, manifest: Manifest | None) -> Markup:
+    lines = list(analysis_lines(analysis, manifest))
     rows = [_number(name, number) for name, number in lines[:_NUMBERS]]
     profiles = f"{analysis.subjects} profile{'' if analysis.subjects == 1 else 's'}"
     return element(

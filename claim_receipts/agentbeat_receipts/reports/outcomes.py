@@ -30,6 +30,9 @@ class ExitCode(IntEnum):
 #: What is not claimed, and so neither passes nor fails.
 _UNCLAIMED: Final = frozenset({Verdict.NO_CONTRACT, Verdict.NOT_CLAIMED})
 
+#: How many claims a headline names.
+_NAMED: Final = 16
+
 _WORDS: Final[dict[ExitCode, Literal["Pass", "Invalid", "Inconclusive"]]] = {
     ExitCode.PASS: "Pass",
     ExitCode.INVALID: "Invalid",
@@ -98,9 +101,12 @@ def headline(report: ClaimReport) -> str:
         return "Everything that is claimed passes, within what was committed."
     if not outcome.concerned:
         return "Nothing is claimed of this batch, so nothing passes."
-    named = ", ".join(outcome.concerned[:16])
-    more = len(outcome.concerned) - 16
-    return f"{outcome.word}: {named}{f' and {more} more' if more > 0 else ''}."
+    named = ", ".join(outcome.concerned[:_NAMED])
+    more = len(outcome.concerned) - _NAMED
+    named += f" and {more} more" if more > 0 else ""
+    if outcome.code is ExitCode.INVALID:
+        return f"Contradicted by what is on record: {named}."
+    return f"Nothing is contradicted, but there is no verdict on {named}."
 
 
 def verdict_text(verdict: Verdict) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentbeat_protocol import cut
 from agentbeat_receipts.claims.results import ClaimReport, ClaimVerdict
+from agentbeat_receipts.objects import Manifest
 from agentbeat_receipts.reports.explanations import claim_text, labelled
 from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
 from agentbeat_receipts.reports.outcomes import judged, verdict_text
@@ -41,7 +42,7 @@ def reasoning_lines(report: ClaimReport, name: str) -> Iterator[str]:
     yield f"{name} is {verdict}: {verdict_text(verdict)}"
     claims = [claim for claim in report.claims if claim.claim == name]
     for claim in claims:
-        yield from _claim(claim)
+        yield from _claim(claim, report.chain.manifest)
     about = name if not claims else None
     groups = [group for group in chain_reasons(report.chain) if about is None or group.concerns == about]
     if groups and (not claims or claims[0].verdict is not Verdict.PASS):
@@ -53,7 +54,7 @@ def reasoning_lines(report: ClaimReport, name: str) -> Iterator[str]:
         yield "Nothing speaks against it."
 
 
-def _claim(claim: ClaimVerdict) -> Iterator[str]:
+def _claim(claim: ClaimVerdict, manifest: Manifest | None) -> Iterator[str]:
     yield from claim_text(claim.claim)
     of = "" if claim.expected is None else f" of {claim.expected}"
     yield from labelled("about", f"{claim.received}{of} receipts, level {claim.level or 'none'}")
@@ -66,7 +67,7 @@ def _claim(claim: ClaimVerdict) -> Iterator[str]:
     for analysis in claim.analyses[:_ANALYSES]:
         title = f"{cut(analysis.contract)}, {cut(analysis.outcome)} over {analysis.subjects} profiles"
         yield from labelled("contract", title)
-        for number_name, number in list(analysis_lines(analysis))[:_NUMBERS]:
+        for number_name, number in list(analysis_lines(analysis, manifest))[:_NUMBERS]:
             yield from labelled("", f"{number_name} {value_text(number)}")
     more = len(claim.evidence) - _EVIDENCE
     for place, digest in enumerate(claim.evidence[:_EVIDENCE]):

@@ -17,9 +17,9 @@ from rich.text import Text
 
 from agentbeat_protocol import cut
 from agentbeat_receipts.claims.results import ClaimReport, ClaimVerdict, Licence
+from agentbeat_receipts.objects import Manifest
 from agentbeat_receipts.reports.exactness import number_text
 from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
-from agentbeat_receipts.reports.matrices import coverage_matrix
 from agentbeat_receipts.reports.outcomes import ExitCode, headline, outcome_of, verdict_text
 from agentbeat_receipts.reports.wording import analysis_lines, counts_text, value_text
 from agentbeat_receipts.verification.reasons import Verdict
@@ -28,11 +28,12 @@ __all__ = ["render_table"]
 
 WIDEST: Final = 120
 
-#: How many places of a reason, reasons of a claim, blockers, and missing assignments are shown.
-_PLACES: Final = 3
+#: From this width on the groups that a claim needs have a column.
+_ROOMY: Final = 110
+#: How many places of a reason, reasons of a claim, and blockers are shown.
+_PLACES: Final = 5
 _REASONS: Final = 8
 _BLOCKERS: Final = 16
-_MISSING: Final = 8
 
 _STYLES: Final = MappingProxyType(
     {
@@ -60,11 +61,10 @@ def render_table(report: ClaimReport, console: Console) -> None:
     console.print(_heading(report), width=width)
     console.print(_chain(report), width=width)
     if report.claims:
-        console.print(_claims(report), width=width)
+        console.print(_claims(report, width), width=width)
     for claim in report.claims:
-        _print_lines(_analyses(claim), console, width)
+        _print_lines(_analyses(claim, report.chain.manifest), console, width)
     _print_lines(_reasons(report), console, width)
-    _print_lines(_missing(report), console, width)
     _print_lines(_licences(report), console, width)
     console.print(_summary(report), width=width)
 
@@ -75,11 +75,11 @@ def _heading(report: ClaimReport) -> Text:
     facts = [
         f"domain {cut(report.domain or 'not known')}",
         f"level {report.chain.level or 'none'}",
-        f"manifest {report.chain.manifest_digest or 'not known'}",
     ]
     if report.anchored_at is not None:
         facts.append(f"anchored at {report.anchored_at}")
     text.append("\n" + "  ".join(facts), "dim")
+    text.append(f"\nmanifest {report.chain.manifest_digest or 'not known'}", "dim")
     return text
 
 
@@ -104,13 +104,15 @@ def _chain(report: ClaimReport) -> Text:
     return text
 
 
-def _claims(report: ClaimReport) -> Table:
+def _claims(report: ClaimReport, width: int) -> Table:
+    roomy = width >= _ROOMY
     table = Table(box=SIMPLE_HEAD, expand=True, pad_edge=False)
     table.add_column("claim", overflow="fold")
     table.add_column("verdict", overflow="fold")
     table.add_column("sum/count = mean", overflow="fold")
     table.add_column("of", no_wrap=True)
-    table.add_column("needs", no_wrap=True)
+    if roomy:
+        table.add_column("needs", no_wrap=True)
     table.add_column("why", ratio=1, overflow="fold")
     kind = None
     for claim in report.claims:
@@ -118,14 +120,15 @@ def _claims(report: ClaimReport) -> Table:
             table.add_section()
         kind = claim.kind
         of = str(claim.received) if claim.expected is None else f"{claim.received}/{claim.expected}"
-        table.add_row(
+        cells = [
             Text(cut(claim.claim)),
             Text(str(claim.verdict), _STYLES[claim.verdict]),
             Text(value_text(claim.value)),
             Text(of),
-            Text("".join(claim.depends_on)),
+            *([Text("".join(claim.depends_on))] if roomy else []),
             Text(_why(claim)),
-        )
+        ]
+        table.add_row(*cells)
     return table
 
 
@@ -144,15 +147,15 @@ def _counted(name: str, count: int) -> str:
     return name if count == 1 else f"{name} ×{count}"
 
 
-def _analyses(claim: ClaimVerdict) -> Iterator[Text]:
+def _analyses(claim: ClaimVerdict, manifest: Manifest | None) -> Iterator[Text]:
     for analysis in claim.analyses[:_REASONS]:
         title = f"{claim.claim} {cut(analysis.contract)}: {cut(analysis.outcome)}"
         yield Text(f"{title} over {analysis.subjects} profiles", "bold")
-        lines = list(analysis_lines(analysis))
+        lines = list(analysis_lines(analysis, manifest))
         for name, number in lines[: 2 * _REASONS]:
-            yield Text(f"  {name:<9} {value_text(number)}")
+            yield Text(f"  {name:<16} {value_text(number)}")
         if len(lines) > 2 * _REASONS:
-            yield Text(f"  and {len(lines) - 2 * _REASONS} more levels", "dim")
+            yield Text(f"  and {len(lines) - 2 * _REASONS} more numbers", "dim")
     if len(claim.analyses) > _REASONS:
         yield Text(f"and {len(claim.analyses) - _REASONS} more contracts of {claim.claim}", "dim")
 
@@ -184,15 +187,6 @@ def _reason(group: ReasonGroup) -> Iterator[Text]:
     more = group.count - min(_PLACES, len(group.places))
     if more > 0:
         yield Text(f"  - and {number_text(more)} more", "dim")
-
-
-def _missing(report: ClaimReport) -> Iterator[Text]:
-    matrix = coverage_matrix(report.chain, rows=1, arms=1)
-    if matrix is None or not matrix.missing_count:
-        return
-    more = matrix.missing_count - min(_MISSING, len(matrix.missing))
-    named = ", ".join(map(cut, matrix.missing[:_MISSING]))
-    yield Text(f"missing terminals: {named}{f' and {more} more' if more else ''}")
 
 
 def _licences(report: ClaimReport) -> Iterator[Text]:

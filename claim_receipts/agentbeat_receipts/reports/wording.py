@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agentbeat_protocol import cut
 from agentbeat_receipts.claims.results import Analysis
-from agentbeat_receipts.objects import Pair
+from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, Pair, Sign
 from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 
 __all__ = ["analysis_lines", "counts_text", "value_text"]
@@ -17,7 +17,9 @@ def value_text(value: Pair | None) -> str:
     if value is None:
         return ""
     decimal = decimal_text(value)
-    return "no value" if decimal is None else f"{ratio_text(value)} = {decimal}"
+    if decimal is None:
+        return "no value"
+    return f"{ratio_text(value)} {decimal if decimal.startswith('≈') else f'= {decimal}'}"
 
 
 def counts_text(counts: Mapping[str, int], limit: int = 16) -> str:
@@ -27,8 +29,10 @@ def counts_text(counts: Mapping[str, int], limit: int = 16) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def analysis_lines(analysis: Analysis) -> Iterator[tuple[str, Pair]]:
-    """Each number of an analysis with its name."""
+def analysis_lines(analysis: Analysis, manifest: Manifest | None = None) -> Iterator[tuple[str, Pair]]:
+    """Each number of an analysis with its name; those of the contract too, where the manifest is there."""
+    contracts = () if manifest is None else manifest.contracts
+    contract = next((made for made in contracts if made.contract == analysis.contract), None)
     numbers = (("estimate", analysis.estimate), ("lower", analysis.lower), ("upper", analysis.upper))
     for name, number in numbers:
         if number is not None:
@@ -39,5 +43,23 @@ def analysis_lines(analysis: Analysis) -> Iterator[tuple[str, Pair]]:
         if envelope is not None and envelope[0] != envelope[1]:
             yield f"{name}, least", envelope[0]
             yield f"{name}, greatest", envelope[1]
-    for place, level in enumerate(analysis.levels, 1):
-        yield f"level {place}", level
+    if contract is not None:
+        yield from _boundaries(contract)
+    arms = contract.levels if isinstance(contract, DirectionContract) else ()
+    for place, level in enumerate(analysis.levels):
+        yield f"mean of {cut(arms[place]) if place < len(arms) else f'level {place + 1}'}", level
+
+
+def _boundaries(contract: Contract) -> Iterator[tuple[str, Pair]]:
+    """What the numbers are held against."""
+    if isinstance(contract, DirectionContract):
+        yield "threshold", Pair(pair=(contract.threshold, 1))
+        return
+    boundary = contract.boundary
+    if isinstance(boundary, Sign):
+        yield "boundary", Pair(pair=(boundary.at, 1))
+    else:
+        yield "±delta", Pair(pair=(boundary.delta, 1))
+    if contract.max_variance is not None:
+        limit = contract.max_variance
+        yield "most variance", Pair(pair=(limit.numerator, limit.denominator))
