@@ -29,6 +29,7 @@ from agentbeat_core.judge.asking import ask_judge
 from agentbeat_core.judge.client import Judge, UnavailableJudge
 from agentbeat_core.plans import Plan
 from agentbeat_core.preflight import negotiate, plan_run
+from agentbeat_core.recordings import Recording
 from agentbeat_core.refusals import RefusedError
 from agentbeat_core.registry import TargetRegistry
 from agentbeat_core.runs import PhaseName, Timeline, observe
@@ -75,13 +76,18 @@ class Core:
         return PreflightResponse(accepted=True, negotiation=plan.negotiation)
 
     async def evaluate(
-        self, request: EvalRunRequest, *, on_phase: Callable[[PhaseName], None] | None = None
+        self,
+        request: EvalRunRequest,
+        *,
+        on_phase: Callable[[PhaseName], None] | None = None,
+        recording: Recording | None = None,
     ) -> EvalRunResponse:
         """Run one case once and score it.
 
         Args:
             request: the case, and the Deployment that it is put to.
             on_phase: told the name of each phase as it begins, to show progress; it must not raise.
+            recording: takes in what is sent and received, byte for byte; for evidence that is kept elsewhere.
 
         Returns:
             The result: `completed` with an evaluation, `failed` or `refused` with a failure.
@@ -90,7 +96,8 @@ class Core:
         redactor = self._registry.redactor()
         try:
             plan = plan_run(request, self._registry)
-            response = await self._run(request, plan, timeline, redactor)
+            recording = recording or Recording()
+            response = await self._run(request, plan, timeline, redactor, recording)
             return responses.redacted(response, redactor)
         except RefusedError as error:
             return responses.refused(request, timeline, error)
@@ -108,16 +115,26 @@ class Core:
         return await rescoring.score(request, judge=self._judge)
 
     async def _run(
-        self, request: EvalRunRequest, plan: Plan, timeline: Timeline, redactor: Redactor
+        self,
+        request: EvalRunRequest,
+        plan: Plan,
+        timeline: Timeline,
+        redactor: Redactor,
+        recording: Recording,
     ) -> EvalRunResponse:
         try:
             async with self._clients() as pool:
                 observations = await observe(
-                    plan, run_id=request.run_id, pool=pool, timeline=timeline, redactor=redactor
+                    plan,
+                    run_id=request.run_id,
+                    pool=pool,
+                    timeline=timeline,
+                    redactor=redactor,
+                    recording=recording,
                 )
         except RunFailedError as error:
             return responses.failed(request, timeline, error)
-        return await self._scored(request, plan, observations, timeline, redactor)
+        return await self._scored(request, plan, observations, timeline, redactor, recording)
 
     async def _scored(
         self,
@@ -126,6 +143,7 @@ class Core:
         observations: Observations,
         timeline: Timeline,
         redactor: Redactor,
+        recording: Recording,
     ) -> EvalRunResponse:
         with timeline.phase("judge") as phase:
             outcome = await ask_judge(
@@ -137,6 +155,7 @@ class Core:
                 redactor=redactor,
             )
             phase.failed = bool(outcome.calls) and outcome.scores is None
+        recording.judge = outcome
         evaluation = build_evaluation(
             case=plan.case,
             scoring_profile=plan.scoring_profile,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, TypeVar
 
 from agentbeat_core.clients.exchange import FaultKind, Peer, Reply, TransportError
@@ -19,6 +19,7 @@ from agentbeat_core.credentials import Redactor
 from agentbeat_core.documents import keep
 from agentbeat_core.failures import ControllerError
 from agentbeat_core.plans import ControllerPlan
+from agentbeat_core.recordings import StateRecording
 from agentbeat_protocol import (
     CONTROL_PATH,
     MAX_EVIDENCE_BYTES,
@@ -94,6 +95,7 @@ class ControllerClient:
     case_id: str
     seconds: float
     redactor: Redactor
+    recording: StateRecording = field(default_factory=StateRecording)
 
     async def reset(
         self, *, attempt_nonce: str, snapshots: bool, seconds: float | None = None
@@ -120,6 +122,7 @@ class ControllerClient:
         injection = self.plan.injection
         expected = None if injection is None else digest(injection.model_dump(mode="json"))
         self._hold("reset", raw, "/injection_digest", answer.injection_digest, expected, rule="RCP-1")
+        self.recording.reset, self.recording.nonce = raw, attempt_nonce
         return answer
 
     async def renew(self, lease_id: str, expires_at: Instant) -> RenewAnswer:
@@ -134,6 +137,10 @@ class ControllerClient:
         request = SnapshotRequest(**self._common(), lease_id=lease_id, phase=phase)
         answer, raw = await self._post("snapshot", request, SnapshotAnswer)
         self._hold("snapshot", raw, "/phase", answer.phase, phase, rule="CTL-1")
+        if phase == "before":
+            self.recording.before = raw
+        else:
+            self.recording.after = raw
         return answer
 
     async def read_snapshot(self, ref: str) -> bytes:
@@ -155,6 +162,7 @@ class ControllerClient:
             final_response=final_response,
         )
         answer, raw = await self._post("verify", request, VerifyAnswer)
+        self.recording.verify = raw
         return Verified(answer=answer, raw=raw)
 
     async def release(self, lease_id: str, *, seconds: float | None = None) -> None:

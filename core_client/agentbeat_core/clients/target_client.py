@@ -20,7 +20,7 @@ import binascii
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from agentbeat_core.clients.exchange import FaultKind, Peer, Reply, TransportError
@@ -28,6 +28,7 @@ from agentbeat_core.credentials import Redactor
 from agentbeat_core.documents import keep
 from agentbeat_core.failures import TargetError
 from agentbeat_core.plans import Seconds
+from agentbeat_core.recordings import Recording
 from agentbeat_protocol import (
     CASE_ID_HEADER,
     EVIDENCE_PATH,
@@ -98,6 +99,7 @@ class TargetClient:
     case_id: str
     seconds: Seconds
     redactor: Redactor
+    recording: Recording = field(default_factory=Recording)
 
     async def invoke(self, text: str) -> Invoked:
         """Ask the Agent to do the task.
@@ -105,6 +107,7 @@ class TargetClient:
         Raises:
             TargetError: there is no observation of the Agent.
         """
+        self.recording.task = text
         reply = await self._post_until_started(self._invocation(text))
         if reply.status != 200:
             code = reply.error_code
@@ -114,6 +117,7 @@ class TargetClient:
                 "invocation_response", reply.body, redactor=self.redactor, rule="INV-1", reason=message
             )
             raise TargetError("target_contract_failed", message, rule="INV-1", document=document)
+        self.recording.response = reply.body
         try:
             response = read_invocation_response(reply.body, run_id=self.run_id, case_id=self.case_id)
         except ProtocolError as error:
@@ -126,6 +130,11 @@ class TargetClient:
 
     async def read_evidence(self, response: InvocationResponse) -> EvidenceRead:
         """Read the run's evidence document from the registered endpoint, and hold it to every rule."""
+        read = await self._evidence_read(response)
+        self.recording.evidence_reason = read.reason
+        return read
+
+    async def _evidence_read(self, response: InvocationResponse) -> EvidenceRead:
         if response.evidence_ref is None:
             return EvidenceRead(reason="evidence_ref_missing")
         registered = self.peer.endpoint.base + self.run_path
@@ -146,6 +155,7 @@ class TargetClient:
 
     def _judged(self, reply: Reply, response: InvocationResponse) -> EvidenceRead:
         raw = reply.body
+        self.recording.evidence = raw
         if not _digests_agree(reply, response):
             kept = keep(
                 "target_evidence",

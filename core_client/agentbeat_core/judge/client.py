@@ -97,7 +97,9 @@ class ChatJudge:
                 answer = await self._call(peer, prompt, temperature, seconds)
                 calls.append(self._record(prompt, answer, attempt=len(calls) + 1))
                 if answer.pause is None or len(calls) == _ATTEMPTS:
-                    return JudgeOutcome(scores=answer.scores, reason=answer.reason, calls=tuple(calls))
+                    return JudgeOutcome(
+                        scores=answer.scores, reason=answer.reason, calls=tuple(calls), answer=answer.text
+                    )
                 temperature = None if answer.reason == "judge_http_400" else temperature
                 await asyncio.sleep(answer.pause)
 
@@ -131,13 +133,16 @@ class ChatJudge:
             return _Answer(latency, reason="judge_completion_invalid")
         usage = _member(completion, "usage")
         tokens = _count(_member(usage, "prompt_tokens")), _count(_member(usage, "completion_tokens"))
+        redactor = Redactor([self.endpoint.secret] if self.endpoint.secret else [])
+        text: str | None = None
         try:
-            scores = parse_judge_answer(_content(completion))
+            content = _content(completion)
+            text = redactor.text(content)
+            scores = parse_judge_answer(content)
         except JudgeRefusal as error:
-            return _Answer(latency, *tokens, reason=error.reason)
-        secrets = [self.endpoint.secret] if self.endpoint.secret else []
-        reason = Redactor(secrets).text(scores.reason)
-        return _Answer(latency, *tokens, scores=scores.model_copy(update={"reason": reason}))
+            return _Answer(latency, *tokens, reason=error.reason, text=text)
+        reason = redactor.text(scores.reason)
+        return _Answer(latency, *tokens, scores=scores.model_copy(update={"reason": reason}), text=text)
 
     def _record(self, prompt: JudgePrompt, answer: _Answer, *, attempt: int) -> JudgeCall:
         return JudgeCall(
@@ -162,6 +167,7 @@ class _Answer:
     scores: JudgeScores | None = None
     reason: str | None = None
     pause: float | None = None
+    text: str | None = None
 
 
 def judge_from_environment(environ: Mapping[str, str] | None = None) -> Judge:

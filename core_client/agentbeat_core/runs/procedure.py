@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from agentbeat_core.clients import ClientPool, ControllerClient, EvidenceRead, Invoked, Peer, TargetClient
 from agentbeat_core.credentials import Redactor
 from agentbeat_core.plans import ControllerPlan, Plan
+from agentbeat_core.recordings import Recording
 from agentbeat_core.runs.lease import Lease, leased
 from agentbeat_core.runs.timeline import Timeline
 from agentbeat_core.runs.witness import Judged, StateWitness
@@ -29,15 +30,32 @@ __all__ = ["observe"]
 
 
 async def observe(
-    plan: Plan, *, run_id: str, pool: ClientPool, timeline: Timeline, redactor: Redactor
+    plan: Plan,
+    *,
+    run_id: str,
+    pool: ClientPool,
+    timeline: Timeline,
+    redactor: Redactor,
+    recording: Recording | None = None,
 ) -> Observations:
     """Carry the plan out.
+
+    Args:
+        recording: takes in what is sent and received, byte for byte.
 
     Raises:
         TargetError: the Target gave no observation of the Agent.
         ControllerError: the environment could not be prepared; the Agent was not started.
     """
-    run = _Run(plan=plan, run_id=run_id, pool=pool, timeline=timeline, redactor=redactor)
+    recording = recording or Recording()
+    run = _Run(
+        plan=plan,
+        run_id=run_id,
+        pool=pool,
+        timeline=timeline,
+        redactor=redactor,
+        recording=recording,
+    )
     # Steps 1 and 7 are the two ends of this block.
     async with run.environment() as witness:
         if witness is not None:
@@ -49,6 +67,7 @@ async def observe(
         state = Judged()
         if witness is not None:
             state = await witness.judge(invoked.response.final_response)  # 6.
+            recording.state.reason = state.reason
     documents = [invoked.document, *([evidence.kept] if evidence.kept else []), *state.documents]
     return Observations(
         final_response=invoked.response.final_response,
@@ -67,6 +86,7 @@ class _Run:
     pool: ClientPool
     timeline: Timeline
     redactor: Redactor
+    recording: Recording
 
     @asynccontextmanager
     async def environment(self) -> AsyncIterator[StateWitness | None]:
@@ -112,6 +132,7 @@ class _Run:
             case_id=self.plan.case.case_id,
             seconds=self.plan.seconds,
             redactor=self.redactor,
+            recording=self.recording,
         )
 
     def _controller(self, controller: ControllerPlan) -> ControllerClient:
@@ -129,6 +150,7 @@ class _Run:
             case_id=self.plan.case.case_id,
             seconds=self.plan.seconds.controller,
             redactor=self.redactor,
+            recording=self.recording.state,
         )
 
     def _witness(self, controller: ControllerClient, lease: Lease) -> StateWitness:

@@ -95,10 +95,17 @@ class StateWitness:
         # The client has read these bytes as a verify answer, which is an object.
         members = cast(dict[str, Any], read_json(verified.raw))
         failures = check_receipt(verified.answer, members, expected=expected, snapshots=snapshots)
+        self._record(snapshots, expected)
         report = state_report(verified.answer, members, failures, verify_key=expected.verify_key)
         refusing = tuple(failure for failure in failures if failure.code != UNSIGNED)
         documents = self._kept(verified.raw, snapshots, refusing, expected)
         return Judged(report=report, documents=documents)
+
+    def _record(self, snapshots: SnapshotBytes, expected: Expected) -> None:
+        read, order, recording = snapshots.digests, expected.order, self._controller.recording
+        recording.read_before, recording.read_after = read.before, read.after
+        if order is not None:
+            recording.order = (order.before_held, order.invoked, order.invocation_ended, order.after_asked)
 
     def _kept(
         self,

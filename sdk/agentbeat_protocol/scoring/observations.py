@@ -39,8 +39,10 @@ class JudgeOutcome:
     Attributes:
         scores: the judge's numbers; None with `reason` (such as `judge_not_configured`).
         calls: every call that was made, also the failed ones.
+        answer: the text of the last answer, without secrets; None where there was none, or it is not kept.
     """
 
     scores: JudgeScores | None
     reason: str | None = None
     calls: tuple[JudgeCall, ...] = ()
+    answer: str | None = None

@@ -88,7 +88,12 @@ class CaseFile:
     @property
     def leaf(self) -> bytes:
         """The case's leaf in the batch's tree."""
-        return leaf_of(self.profile, digest_bytes(self.public), digest_bytes(self.private))
+        return leaf_of(self.profile, digest_bytes(self.public), self.private_digest)
+
+    @property
+    def private_digest(self) -> str:
+        """What the catalogue holds of the private document."""
+        return digest_bytes(self.private)
 
 
 def leaf_of(profile: str, public: Digest, private: Digest) -> bytes:

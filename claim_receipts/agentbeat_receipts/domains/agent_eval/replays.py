@@ -1,7 +1,7 @@
 """One evaluation run, computed again from its evidence.
 
-Values are those of the terminal attempt (`run_evidence`). The whole replay also holds what stands on record of
-every attempt against what comes out again: its status, its response, the text that was sent, the judge's
+Values are those of the terminal attempt (`run_evidence`). The whole replay also holds what stands on record
+of every attempt against what comes out again: its status, its response, the text that was sent, the judge's
 numbers.
 """
 
