@@ -19,12 +19,9 @@ from agentbeat_receipts.anchors import (
     AnchorProblem,
     AnchorTrust,
     ProvenAnchor,
-    TrustError,
     prove,
-    read_headers,
     read_proof,
 )
-from agentbeat_receipts.anchors.block_headers import BlockHeader
 from agentbeat_receipts.anchors.opentimestamps import MAGIC
 from agentbeat_receipts.objects import TimeAnchor
 from support.block_proofs import (
@@ -267,50 +264,6 @@ def test_a_block_of_little_work_counts_only_when_the_caller_says_so() -> None:
     assert fault == AnchorFault(P.UNTRUSTED, "the header of block 100 has too easy a target")
     assert isinstance(prove(anchored(PROOF), trust(easiest_target=EASY - 1)), AnchorFault)
     assert isinstance(prove(anchored(PROOF), trust(easiest_target=EASY)), ProvenAnchor)
-
-
-@pytest.mark.parametrize(
-    ("compact", "target"),
-    [
-        (0x1D00FFFF, 0xFFFF << 208),
-        (0x170ED0EB, 0x0ED0EB << 160),
-        (0x03123456, 0x123456),
-        (0x02123456, 0x1234),
-        (0x04123456, 0x12345600),
-        (0x1D80FFFF, 0),
-        (0x2100FFFF, 0xFFFF << 240),
-        (0x22000100, 0),
-    ],
-    ids=hex,
-)
-def test_a_compact_target_is_read_as_bitcoin_does(compact: int, target: int) -> None:
-    raw = bytes(72) + compact.to_bytes(4, "little") + bytes(4)
-    assert BlockHeader.read(raw).target == target
-
-
-# Headers as given.
-
-
-def test_headers_are_read_from_lines_and_anything_else_is_refused() -> None:
-    line = b"100 " + HEADER.hex().encode()
-    assert read_headers(b"# heights and headers\n\n" + line + b" # ours\n" + line) == {100: HEADER}
-    other = b"100 " + mined(bytes(32)).hex().encode()
-    for raw in (b"100", line + b"00", line[:-2], b"-1" + line[3:], b"\xff", line + b"\n" + other):
-        with pytest.raises(TrustError, match="line"):
-            read_headers(raw)
-
-
-@pytest.mark.parametrize("headers", [{1: bytes(79)}, {1: bytes(81)}, {-1: bytes(80)}], ids=str)
-def test_a_header_of_another_length_or_height_is_refused(headers: dict[int, bytes]) -> None:
-    with pytest.raises(TrustError, match="80"):
-        AnchorTrust(headers=headers)
-
-
-def test_trust_does_not_change_with_what_it_was_made_of() -> None:
-    given = {100: HEADER}
-    made = trust(given)
-    given.clear()
-    assert isinstance(prove(anchored(PROOF), made), ProvenAnchor)
 
 
 # Properties.

@@ -123,11 +123,11 @@ class Authority:
         """One whose signing certificate is issued by the last of `between`, or the root."""
         options = {"purposes": [ExtendedKeyUsageOID.TIME_STAMPING], **signer}
         issuer = between[-1] if between else root
-        return cls(root, issue("Local time stamping", by=issuer, **options), between)  # type: ignore[arg-type]
+        return cls(root, issue("Local time stamping", by=issuer, **options), between)
 
     def trust(self, **options: object) -> AnchorTrust:
         """Trust in this authority's root."""
-        return AnchorTrust(roots=(self.root.certificate,), **options)  # type: ignore[arg-type]
+        return AnchorTrust(**{"roots": (self.root.certificate,), **options})
 
     def answer(
         self,

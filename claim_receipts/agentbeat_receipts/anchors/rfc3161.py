@@ -31,7 +31,7 @@ import rfc3161_client
 from cryptography.x509 import ObjectIdentifier
 from rfc3161_client import TimeStampResponse, TimeStampTokenInfo, VerificationError, VerifierBuilder
 
-from agentbeat_protocol import Instant, SchemaError, cut
+from agentbeat_protocol import Instant, cut
 from agentbeat_receipts.anchors.der import DERError, Element, children, encoded, integer, sequence, whole
 from agentbeat_receipts.anchors.outcomes import AnchorError, AnchorProblem, refused
 from agentbeat_receipts.anchors.trust import AnchorTrust
@@ -124,6 +124,8 @@ def response_time(raw: bytes, manifest: str, trust: AnchorTrust, *, nonce: int |
         raise refused(AnchorProblem.UNTRUSTED, detail)
     verifier = VerifierBuilder(roots=[*trust.roots], intermediates=[*trust.intermediates]).build()
     try:
+        if not response.signed_data.certificates:
+            raise refused(AnchorProblem.UNTRUSTED, "got a token without its certificate")
         if not response.signed_data.digest_algorithms <= _SIGNED_WITH:
             raise refused(AnchorProblem.UNTRUSTED, "got a signature over another hash, expected SHA-2")
         verifier.verify(response, manifest_imprint(manifest))
@@ -215,17 +217,14 @@ def _written_time(raw: bytes) -> Instant:
     if time.tag != 0x18 or match is None:
         raise DERError("got a time in another form")
     year, month, day, hour, minute, second = (part.decode() for part in match.groups())
-    try:
-        return Instant.parse(f"{year}-{month}-{day}T{hour}:{minute}:{second}Z")
-    except SchemaError as error:
-        raise DERError(str(error)) from None
+    return Instant.parse(f"{year}-{month}-{day}T{hour}:{minute}:{second}Z")
 
 
 def _latest(info: TimeStampTokenInfo, written: Instant) -> Instant:
     """The latest time that the token allows."""
     # Two readers, one time: the library's is of the bytes that it verifies.
     if written.unix_nanoseconds // _NANOSECONDS != (info.gen_time - _EPOCH) // timedelta(seconds=1):
-        raise DERError("got a time that two readers read differently")
+        raise DERError("got a time that two readers read differently")  # pragma: no cover - none is known
     accuracy = info.accuracy
     margin = _NANOSECONDS
     if accuracy is not None:
