@@ -6,9 +6,11 @@ from agentbeat_receipts.domains.market.batches import (
     MarketRun,
     market_manifest,
     market_report,
+    market_run,
     market_runs,
     write_market,
 )
+from agentbeat_receipts.domains.market.domain import DOMAIN, MarketDomain
 from agentbeat_receipts.domains.market.materials import (
     BundleStress,
     Catalogue,
@@ -32,6 +34,7 @@ from agentbeat_receipts.domains.market.sellers import Enquiry, NoAnswer, Seller
 from agentbeat_receipts.domains.market.settings import Setting
 
 __all__ = [
+    "DOMAIN",
     "ArmPlan",
     "Bonus",
     "BundleStress",
@@ -43,6 +46,7 @@ __all__ = [
     "FixedMenu",
     "Horizon",
     "MarketBatch",
+    "MarketDomain",
     "MarketRun",
     "MenuOffer",
     "NoAnswer",
@@ -59,6 +63,7 @@ __all__ = [
     "Setting",
     "market_manifest",
     "market_report",
+    "market_run",
     "market_runs",
     "simulate",
     "write_market",
