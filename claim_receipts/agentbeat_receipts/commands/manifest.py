@@ -77,6 +77,10 @@ def _read(path: Path) -> Manifest:
 
 def _notes(manifest: Manifest) -> Iterator[str]:
     """What this manifest cannot claim, whatever comes out."""
+    from agentbeat_receipts.domains import known_domains
+
+    if manifest.domain not in set(known_domains()):
+        yield f"this version has no domain {manifest.domain}: only C2 and coverage can be verified with it"
     contracted = {contract.claim for contract in manifest.contracts}
     for claim in ("C1", "C3"):
         if claim not in contracted:

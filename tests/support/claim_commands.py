@@ -1,0 +1,62 @@
+"""`agentbeat claims` run in this process, and bundles of the toy domain for it."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentbeat_core.cli import main
+from agentbeat_receipts.bundles import write_bundle
+from agentbeat_receipts.keyring_files import create_keyring, public_keyring_bytes
+from agentbeat_receipts.keys import Keyring
+from agentbeat_receipts.objects import Manifest
+from support.claim_batches import kiosk_manifest
+from support.receipt_batches import Parts, keyring
+
+__all__ = ["Ran", "bundle", "claims", "keys", "public_file", "retrospective"]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+def claims(*arguments: object) -> Ran:
+    """Run `agentbeat claims` with these arguments."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main(["claims", *map(str, arguments)])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    out.flush()
+    return Ran(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+
+
+def keys(folder: Path) -> Keyring:
+    """A new keyring in `keys`."""
+    return create_keyring(folder / "keys")
+
+
+def public_file(folder: Path) -> Path:
+    """The public keyring of the toy batches, as a file."""
+    path = folder / "public.json"
+    path.write_bytes(public_keyring_bytes(keyring().public))
+    return path
+
+
+def bundle(folder: Path, parts: Parts, name: str = "claim") -> Path:
+    """A batch as a bundle."""
+    write_bundle(folder / name, parts.documents())
+    return folder / name
+
+
+def retrospective(**changes: object) -> Manifest:
+    """The toy domain's manifest, made afterwards, without contracts: everything it claims can pass."""
+    return kiosk_manifest(**{"mode": "retrospective", "contracts": (), **changes})
