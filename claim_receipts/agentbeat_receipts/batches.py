@@ -13,12 +13,12 @@ storing what it returns is the caller's.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from agentbeat_receipts.commitments import Tag
 from agentbeat_receipts.envelopes import Binding, envelope_digest, seal
-from agentbeat_receipts.keys import Keyring
+from agentbeat_receipts.keys import Signer
 from agentbeat_receipts.objects import (
     Checkpoint,
     ClosingRecord,
@@ -72,11 +72,11 @@ class Batch:
 
     Args:
         manifest: what is promised.
-        keyring: the keys of every role; the auditor's public half seals the openings.
+        keyring: signs for both authorities; the auditor's public key seals the openings.
         anchor: digest of the time anchor's token over the manifest; None without one.
     """
 
-    def __init__(self, manifest: Manifest, keyring: Keyring, *, anchor: str | None = None) -> None:
+    def __init__(self, manifest: Manifest, keyring: Signer, *, anchor: str | None = None) -> None:
         self._keyring = keyring
         self._manifest, self._digest = signed(manifest, keyring)
         self._assignments = {entry.assignment for entry in manifest.assignments}
@@ -135,6 +135,24 @@ class Batch:
         self._done.add(opening.assignment)
         return Written(receipt, None if sealed is None else Document(body=_envelope(opening, sealed)))
 
+    def resume(self, written: Iterable[Receipt]) -> None:
+        """Go on after the receipts that this batch wrote before it was cut off.
+
+        Args:
+            written: all of them, in the order of the chain; that they are signed is the caller's to see.
+
+        Raises:
+            OrderError: they are not this chain from its beginning, or the batch has begun.
+        """
+        if self._done or self._closed:
+            raise OrderError("the batch has begun")
+        for place, receipt in enumerate(written, 1):
+            self._check_assignment(receipt)
+            if (receipt.sequence, receipt.previous) != (place, self._head):
+                raise OrderError(f"receipt {place} is not the next one of this chain")
+            self._head = receipt.digest()
+            self._done.add(receipt.assignment)
+
     def close(self) -> Document:
         """The closing record; the batch signs nothing more."""
         if self._closed:
@@ -156,13 +174,17 @@ class Batch:
     def _check_next(self, opening: Opening) -> None:
         if self._closed:
             raise OrderError("the batch is closed")
-        if opening.manifest != self._digest:
-            raise OrderError("an opening of another manifest")
-        if opening.assignment not in self._assignments:
-            raise OrderError("an opening of an assignment that the manifest does not list")
-        if opening.ticket != self.ticket_digest(opening.assignment):
-            raise OrderError("an opening with another ticket than its assignment's")
-        if opening.assignment in self._done:
+        self._check_assignment(opening)
+
+    def _check_assignment(self, body: Opening | Receipt) -> None:
+        kind = "an opening" if isinstance(body, Opening) else "a receipt"
+        if body.manifest != self._digest:
+            raise OrderError(f"{kind} of another manifest")
+        if body.assignment not in self._assignments:
+            raise OrderError(f"{kind} of an assignment that the manifest does not list")
+        if body.ticket != self.ticket_digest(body.assignment):
+            raise OrderError(f"{kind} with another ticket than its assignment's")
+        if body.assignment in self._done:
             raise OrderError("a second receipt for one assignment")
 
     def _sealed(self, opening: Opening, contents: Contents, commitment: str) -> bytes:

@@ -23,7 +23,7 @@ import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from itertools import combinations
-from typing import Final
+from typing import Final, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from agentbeat_receipts.curve_points import KEY_BYTES, ed25519_fault, x25519_twin
 
-__all__ = ["SIGNING_ROLES", "KeyRefused", "Keyring", "PublicKeyring", "Role", "key_id"]
+__all__ = ["SIGNING_ROLES", "KeyRefused", "Keyring", "PublicKeyring", "Role", "Signer", "key_id"]
 
 
 @unique
@@ -141,6 +141,23 @@ class Keyring:
         if role is Role.INGRESS_AUTHORITY:
             return self.ingress_authority.sign(message)
         raise ValueError(f"{role} signs nothing")
+
+
+class Signer(Protocol):
+    """Whoever signs for the roles: a whole `Keyring`, or a party that holds what it needs of one."""
+
+    @property
+    def public(self) -> PublicKeyring:
+        """The public keys of every role."""
+        ...
+
+    def sign(self, role: Role, message: bytes) -> bytes:
+        """The role's signature, 64 bytes.
+
+        Raises:
+            ValueError: the role signs nothing, or its key is not held.
+        """
+        ...
 
 
 def _check_x25519(key: bytes) -> None:

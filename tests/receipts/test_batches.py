@@ -89,3 +89,23 @@ def test_a_retrospective_batch_has_no_tickets_and_takes_no_anchor() -> None:
     assert first.receipt.body.envelope is None
     with pytest.raises(OrderError, match="anchor"):
         Batch(of, keyring(), anchor=ANCHOR)
+
+
+def test_a_batch_goes_on_where_it_was_cut_off() -> None:
+    first = _batch()
+    written = [first.receipt(_opening(first, name), FACTS).receipt.body for name in ("p-1.none", "p-2.both")]
+    second = _batch()
+    second.resume(body for body in written if isinstance(body, Receipt))
+    with pytest.raises(OrderError, match="second receipt"):
+        second.receipt(_opening(second, "p-1.none"), FACTS)
+    third = second.receipt(_opening(second, "p-1.both"), FACTS).receipt.body
+    assert isinstance(third, Receipt)
+    assert (third.sequence, third.previous) == (3, written[1].digest())
+
+
+@pytest.mark.parametrize("places", [(1,), (1, 0), (0, 0)], ids=["gap", "reordered", "repeated"])
+def test_what_is_not_the_chain_from_its_beginning_is_not_gone_on_from(places: tuple[int, ...]) -> None:
+    first = _batch()
+    written = [first.receipt(_opening(first, name), FACTS).receipt.body for name in ("p-1.none", "p-2.both")]
+    with pytest.raises(OrderError):
+        _batch().resume(body for place in places if isinstance(body := written[place], Receipt))

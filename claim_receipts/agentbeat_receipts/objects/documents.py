@@ -29,7 +29,7 @@ from agentbeat_protocol import ProtocolError, SchemaError, is_digest
 from agentbeat_protocol.models import At, Digest, JSONObject, NotNull, Strict, validated
 from agentbeat_protocol.strict_json import MAX_DEPTH, check_depth
 from agentbeat_receipts.canonical import Unplain, check_exact, read_exact, read_plain, spelled
-from agentbeat_receipts.keys import SIGNING_ROLES, Keyring, PublicKeyring, Role
+from agentbeat_receipts.keys import SIGNING_ROLES, PublicKeyring, Role, Signer
 from agentbeat_receipts.objects.anchors import TimeAnchor
 from agentbeat_receipts.objects.base import PLAIN_ASCII, Base64, Body
 from agentbeat_receipts.objects.contents import Contents
@@ -124,12 +124,12 @@ class Reading:
     contents: Contents | None = None
 
 
-def sign(body: Body, keyring: Keyring) -> Document:
+def sign(body: Body, keyring: Signer) -> Document:
     """The body with the signature of the role that signs its type; as it is when none does."""
     return signed(body, keyring)[0]
 
 
-def signed(body: Body, keyring: Keyring) -> tuple[Document, str]:
+def signed(body: Body, keyring: Signer) -> tuple[Document, str]:
     """Like `sign`, and the object's digest."""
     message = body.signed_bytes()
     digest = "sha256:" + hashlib.sha256(message).hexdigest()
