@@ -20,6 +20,11 @@ def test_trust_is_read_from_pem_and_refuses_what_is_none() -> None:
             AnchorTrust.read(**options)
 
 
+def test_a_root_given_as_an_intermediate_is_refused() -> None:
+    with pytest.raises(TrustError, match="own issuer"):
+        AnchorTrust(intermediates=(authority().root.certificate,))
+
+
 @pytest.mark.parametrize(
     ("compact", "target"),
     [

@@ -1,7 +1,7 @@
 """A time-stamping authority for the tests: a root, certificates, and responses made by OpenSSL's own command.
 
     token = authority().stamp(manifest_digest)            # as `openssl ts -reply` answers a request of ours
-    with serving(authority().answer) as url: ...                 # the same over HTTP, on a loopback port
+    with serving(authority().answer) as url: ...          # the same over HTTP, on a loopback port
 
 `Authority.sign` puts a token of our wording (`tst_info`) under the authority's signature, for times and
 certificates that the command would not choose. Where `openssl` is missing, tests skip; in CI they fail.

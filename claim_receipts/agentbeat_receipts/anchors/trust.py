@@ -6,7 +6,7 @@ headers of the blocks that it ends in, by height, from a node or a source that t
 
 The caller answers for the headers as for the roots. Against a header that was made up, or that belongs to a
 test network, each must have done the work of its own target, and that target must be at most
-`easiest_target`: 2^64 hashes of work, which every Bitcoin block since March 2014 has done many times over.
+`easiest_target`: 2^64 hashes of work, which every Bitcoin block since April 2014 has done many times over.
 
 >>> trust = AnchorTrust.read(headers=read_headers(b"# none\\n"))
 >>> trust.roots, dict(trust.headers)
@@ -50,7 +50,8 @@ class AnchorTrust:
         easiest_target: the largest target that a header may have. A larger one lets in test networks.
 
     Raises:
-        TrustError: a header of another length or height, or a policy that is no object identifier.
+        TrustError: a header of another length or height, a policy that is no object identifier, or a
+            certificate among the intermediates that is its own issuer.
     """
 
     roots: tuple[Certificate, ...] = ()
@@ -64,6 +65,10 @@ class AnchorTrust:
             if height < 0 or len(header) != HEADER_BYTES:
                 got = f"{len(header)} bytes at height {height}"
                 raise TrustError(f"a block header: got {got}, expected {HEADER_BYTES}")
+        for certificate in self.intermediates:
+            # The check would let a chain end there.
+            if certificate.issuer == certificate.subject:
+                raise TrustError("intermediates: got a certificate that is its own issuer, as a root is")
         for policy in self.policies or ():
             _check_policy(policy)
         object.__setattr__(self, "headers", MappingProxyType(dict(self.headers)))
