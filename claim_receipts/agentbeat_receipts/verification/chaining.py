@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from agentbeat_receipts.objects import ClosingRecord, Receipt, Ticket
+from agentbeat_receipts.objects import ClosingRecord
+from agentbeat_receipts.verification.facts import ReceiptFacts
 from agentbeat_receipts.verification.framing import sole_checkpoint
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
@@ -13,7 +14,7 @@ from agentbeat_receipts.verification.results import Finding
 __all__ = ["chain_findings", "terminals"]
 
 
-def terminals(holdings: Holdings) -> dict[str, Receipt]:
+def terminals(holdings: Holdings) -> dict[str, ReceiptFacts]:
     """The receipt of each assignment that has one only, in the order of assignments."""
     return {name: held[0] for name, held in sorted(_by_assignment(holdings).items()) if len(held) == 1}
 
@@ -23,7 +24,7 @@ def chain_findings(holdings: Holdings) -> Iterator[Finding]:
     yield from _assignments(holdings)
     yield from _citations(holdings)
     first = _before_first(holdings)
-    yield from _links(holdings.of(Receipt), first)
+    yield from _links(holdings.receipts, first)
     yield from _closing(holdings, first)
 
 
@@ -35,9 +36,9 @@ def _before_first(holdings: Holdings) -> str | None:
     return None if found is None else found[0]
 
 
-def _by_assignment(holdings: Holdings) -> dict[str, list[Receipt]]:
-    found: dict[str, list[Receipt]] = {}
-    for receipt in holdings.of(Receipt).values():
+def _by_assignment(holdings: Holdings) -> dict[str, list[ReceiptFacts]]:
+    found: dict[str, list[ReceiptFacts]] = {}
+    for receipt in holdings.receipts.values():
         found.setdefault(receipt.assignment, []).append(receipt)
     return found
 
@@ -56,8 +57,8 @@ def _assignments(holdings: Holdings) -> Iterator[Finding]:
 def _citations(holdings: Holdings) -> Iterator[Finding]:
     checkpoint = sole_checkpoint(holdings)
     listed = None if checkpoint is None else set(checkpoint[1].tickets)
-    tickets = holdings.of(Ticket)
-    for receipt in holdings.of(Receipt).values():
+    tickets = holdings.tickets
+    for receipt in holdings.receipts.values():
         if receipt.ticket is None:
             if holdings.prospective:
                 yield Finding(Reason.RECEIPT_UNTICKETED, receipt.assignment)
@@ -71,7 +72,7 @@ def _citations(holdings: Holdings) -> Iterator[Finding]:
             yield Finding(Reason.RECEIPT_TICKET_MISMATCH, receipt.assignment, f"of {ticket.assignment}")
 
 
-def _links(receipts: Mapping[str, Receipt], first: str | None) -> Iterator[Finding]:
+def _links(receipts: Mapping[str, ReceiptFacts], first: str | None) -> Iterator[Finding]:
     places: dict[int, list[str]] = {}
     followers: dict[str, list[str]] = {}
     for digest, receipt in receipts.items():
@@ -86,8 +87,8 @@ def _links(receipts: Mapping[str, Receipt], first: str | None) -> Iterator[Findi
 
 def _link(
     digest: str,
-    receipt: Receipt,
-    receipts: Mapping[str, Receipt],
+    receipt: ReceiptFacts,
+    receipts: Mapping[str, ReceiptFacts],
     places: Mapping[int, list[str]],
     first: str | None,
 ) -> Iterator[Finding]:
@@ -116,7 +117,7 @@ def _closing(holdings: Holdings, first: str | None) -> Iterator[Finding]:
 
 
 def _contradictions(closing: ClosingRecord, holdings: Holdings, first: str | None) -> Iterator[str]:
-    receipts = holdings.of(Receipt)
+    receipts = holdings.receipts
     last = max((receipt.sequence for receipt in receipts.values()), default=0)
     if last > closing.count:
         yield f"counts {closing.count}, but place {last} is held"

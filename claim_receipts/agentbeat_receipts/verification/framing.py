@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentbeat_receipts.objects import Checkpoint, ClosingRecord, Receipt, ReportBundle, Ticket
+from agentbeat_receipts.objects import Checkpoint, ClosingRecord, ReportBundle
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
@@ -24,7 +24,7 @@ def framing_findings(holdings: Holdings) -> Iterator[Finding]:
         yield Finding(Reason.MANIFEST_MISSING, holdings.manifest_digest or "")
     yield from _rivals(holdings)
     if not holdings.prospective:
-        for digest in (*holdings.of(Ticket), *holdings.of(Checkpoint)):
+        for digest in (*holdings.tickets, *holdings.of(Checkpoint)):
             yield Finding(Reason.TICKET_UNEXPECTED, digest, "in a retrospective batch")
         return
     yield from _tickets(holdings)
@@ -45,7 +45,7 @@ def _rivals(holdings: Holdings) -> Iterator[Finding]:
 
 def _tickets(holdings: Holdings) -> Iterator[Finding]:
     by_assignment: dict[str, list[str]] = {}
-    for digest, ticket in holdings.of(Ticket).items():
+    for digest, ticket in holdings.tickets.items():
         by_assignment.setdefault(ticket.assignment, []).append(digest)
     for assignment, digests in by_assignment.items():
         if len(digests) > 1:
@@ -60,7 +60,7 @@ def _tickets(holdings: Holdings) -> Iterator[Finding]:
 
 
 def _checkpoint(holdings: Holdings) -> Iterator[Finding]:
-    tickets = holdings.of(Ticket)
+    tickets = holdings.tickets
     if not holdings.of(Checkpoint):
         yield Finding(Reason.CHECKPOINT_MISSING, holdings.manifest_digest or "")
     for digest, checkpoint in holdings.of(Checkpoint).items():
@@ -84,21 +84,12 @@ def _counts(digest: str, listed: int, assignments: int) -> Iterator[Finding]:
 
 def foreign_findings(holdings: Holdings) -> Iterator[Finding]:
     """Objects of another manifest that cite our tickets or our chain."""
-    tickets = set(holdings.of(Ticket))
+    tickets = set(holdings.tickets)
     for checkpoint in holdings.of(Checkpoint).values():
         tickets |= set(checkpoint.tickets)
-    chain = {*holdings.of(Checkpoint), *holdings.of(Receipt)}
+    chain = {*holdings.of(Checkpoint), *holdings.receipts}
     if not holdings.prospective and holdings.manifest_digest is not None:
         chain.add(holdings.manifest_digest)
-    for digest, body in holdings.foreign.items():
-        match body:
-            case Receipt():
-                cites = body.ticket in tickets or body.previous in chain
-            case Checkpoint():
-                cites = not tickets.isdisjoint(body.tickets)
-            case ClosingRecord():
-                cites = body.head in chain
-            case _:
-                cites = False
-        if cites:
-            yield Finding(Reason.FOREIGN_CITES_OURS, digest, f"a {type(body).__name__}")
+    for digest, item in holdings.foreign.items():
+        if not tickets.isdisjoint(item.tickets) or not chain.isdisjoint(item.links):
+            yield Finding(Reason.FOREIGN_CITES_OURS, digest, f"a {item.kind.__name__}")

@@ -7,9 +7,9 @@ second object. Every signature that came with it must count all the same.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from agentbeat_protocol import ProtocolError, cut
 from agentbeat_receipts.canonical import pae
@@ -22,16 +22,18 @@ from agentbeat_receipts.objects import (
     ClosingRecord,
     Document,
     Manifest,
+    Reading,
     Receipt,
     SignatureFault,
     Ticket,
     read_whole,
     signature_fault,
 )
+from agentbeat_receipts.verification.facts import Foreign, ReceiptFacts, Sighting, TicketFacts
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
 
-__all__ = ["Holdings", "take_in"]
+__all__ = ["Holdings", "choose_manifest", "is_altered", "object_digest_of", "sort_out", "take_in"]
 
 BodyT = TypeVar("BodyT", bound=Body)
 
@@ -43,27 +45,29 @@ _REASONS = {
 
 
 @dataclass(slots=True)
-class _Held:
-    """One object, with every signature and hint that it came with."""
-
-    body: Body
-    message: bytes
-    signatures: dict[tuple[bytes | None, str | None], Document] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Holdings:
     """What was delivered: ours and sound by kind and digest, others' beside, and what was found."""
 
     manifest_digest: str | None = None
     ambiguous: bool = False
-    ours: dict[type[Body], dict[str, Body]] = field(default_factory=dict)
-    foreign: dict[str, Body] = field(default_factory=dict)
+    #: The objects themselves; of receipts and tickets that are streamed, their facts.
+    ours: dict[type[Body], dict[str, Any]] = field(default_factory=dict)
+    foreign: dict[str, Foreign] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def of(self, kind: type[BodyT]) -> dict[str, BodyT]:
         """Our sound objects of a kind, by digest, in the order of digests."""
         return cast(dict[str, BodyT], self.ours.get(kind, {}))
+
+    @property
+    def receipts(self) -> Mapping[str, ReceiptFacts]:
+        """Our sound receipts, by digest."""
+        return self.ours.get(Receipt, {})
+
+    @property
+    def tickets(self) -> Mapping[str, TicketFacts]:
+        """Our sound tickets, by digest."""
+        return self.ours.get(Ticket, {})
 
     @property
     def manifest(self) -> Manifest | None:
@@ -75,8 +79,38 @@ class Holdings:
         """Whether tickets and checkpoint are promised: by the manifest, else by what cites or is one."""
         if self.manifest is not None:
             return self.manifest.mode == "prospective"
-        cited = any(receipt.ticket is not None for receipt in self.of(Receipt).values())
-        return cited or bool(self.of(Ticket)) or bool(self.of(Checkpoint))
+        cited = any(receipt.ticket is not None for receipt in self.receipts.values())
+        return cited or bool(self.tickets) or bool(self.of(Checkpoint))
+
+
+@dataclass(slots=True)
+class _Held:
+    """One object, with every signature and hint that it came with."""
+
+    body: Body
+    message: bytes
+    keyring: PublicKeyring
+    copies: dict[tuple[bytes | None, str | None], Document] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> type[Body]:
+        return type(self.body)
+
+    @property
+    def cited(self) -> str | None:
+        return cast(str | None, getattr(self.body, "manifest", None))
+
+    @property
+    def facts(self) -> object:
+        return self.body
+
+    @property
+    def faults(self) -> frozenset[SignatureFault | None]:
+        copies = self.copies.values()
+        return frozenset(signature_fault(copy, self.keyring, message=self.message) for copy in copies)
+
+    def is_altered(self, ours: str) -> bool:
+        return any(is_altered(copy, ours, self.keyring) for copy in self.copies.values())
 
 
 def take_in(deliveries: Iterable[Delivery], keyring: PublicKeyring, manifest: str | None) -> Holdings:
@@ -85,26 +119,7 @@ def take_in(deliveries: Iterable[Delivery], keyring: PublicKeyring, manifest: st
     Args:
         manifest: digest of the manifest that is meant; None when the deliveries hold one only.
     """
-    holdings = Holdings()
-    held = _read(deliveries, holdings.findings)
-    manifests = [digest for digest, item in held.items() if isinstance(item.body, Manifest)]
-    if manifest is None and len(manifests) > 1:
-        holdings.ambiguous = True
-        detail = f"got {len(manifests)} manifests, expected one, or the digest of one"
-        holdings.findings.append(Finding(Reason.MANIFEST_AMBIGUOUS, "", detail))
-        return holdings
-    ours = manifest or (manifests[0] if manifests else _sole_citation(held))
-    holdings.manifest_digest = ours
-    for digest, item in sorted(held.items()):
-        if (digest if isinstance(item.body, Manifest) else _cited(item.body)) == ours:
-            _hold(holdings, digest, item, keyring)
-        else:
-            _set_aside(holdings, digest, item, keyring, ours_is_held=ours in held)
-    _check_cited(holdings)
-    return holdings
-
-
-def _read(deliveries: Iterable[Delivery], findings: list[Finding]) -> dict[str, _Held]:
+    findings: list[Finding] = []
     held: dict[str, _Held] = {}
     for delivery in deliveries:
         try:
@@ -113,73 +128,99 @@ def _read(deliveries: Iterable[Delivery], findings: list[Finding]) -> dict[str, 
             findings.append(Finding(Reason.OBJECT_UNREADABLE, cut(delivery.path, 200), str(error)))
             continue
         document = reading.document
-        message = pae(document.body.TYPE, reading.canonical)
-        digest = "sha256:" + hashlib.sha256(message).hexdigest()
-        item = held.setdefault(digest, _Held(document.body, message))
-        item.signatures.setdefault((document.signature, document.key_id), document)
-    return held
+        digest, message = object_digest_of(reading)
+        item = held.setdefault(digest, _Held(document.body, message, keyring))
+        item.copies.setdefault((document.signature, document.key_id), document)
+    return sort_out(held, findings, manifest)
 
 
-def _cited(body: Body) -> str | None:
-    """The manifest that an object names."""
-    return cast(str | None, getattr(body, "manifest", None))
+def object_digest_of(reading: Reading) -> tuple[str, bytes]:
+    """The digest of an object that was read, and what it is over, which is also what is signed."""
+    message = pae(reading.document.body.TYPE, reading.canonical)
+    return "sha256:" + hashlib.sha256(message).hexdigest(), message
 
 
-def _sole_citation(held: dict[str, _Held]) -> str | None:
-    cited = {_cited(item.body) for item in held.values() if isinstance(item.body, Receipt)}
-    return cited.pop() if len(cited) == 1 else None
+def choose_manifest(held: Mapping[str, Sighting], manifest: str | None) -> tuple[str | None, int]:
+    """The digest of the manifest that is meant, and how many could be.
+
+    Args:
+        manifest: as the caller names it; else the one that is delivered, or that all receipts name.
+    """
+    manifests = [digest for digest, item in held.items() if item.kind is Manifest]
+    if manifest is not None:
+        return manifest, 1
+    if manifests:
+        return (manifests[0] if len(manifests) == 1 else None), len(manifests)
+    cited = {item.cited for item in held.values() if item.kind is Receipt}
+    return (cited.pop() if len(cited) == 1 else None), 1
 
 
-def _hold(holdings: Holdings, digest: str, item: _Held, keyring: PublicKeyring) -> None:
-    faults = _faults(item, keyring)
+def sort_out(held: Mapping[str, Sighting], findings: list[Finding], manifest: str | None) -> Holdings:
+    """Ours and others', and what is wrong with their signatures.
+
+    Args:
+        held: what was delivered, by digest.
+        findings: what was found while it was read; more is added.
+        manifest: digest of the manifest that is meant; None when the deliveries hold one only.
+    """
+    holdings = Holdings(findings=findings)
+    ours, candidates = choose_manifest(held, manifest)
+    if candidates > 1:
+        holdings.ambiguous = True
+        detail = f"got {candidates} manifests, expected one, or the digest of one"
+        findings.append(Finding(Reason.MANIFEST_AMBIGUOUS, "", detail))
+        return holdings
+    holdings.manifest_digest = ours
+    for digest in sorted(held):
+        item = held[digest]
+        if (digest if item.kind is Manifest else item.cited) == ours:
+            _hold(holdings, digest, item)
+        else:
+            _set_aside(holdings, digest, item, ours_is_held=ours in held)
+    _check_cited(holdings)
+    return holdings
+
+
+def _hold(holdings: Holdings, digest: str, item: Sighting) -> None:
+    faults = item.faults
     for fault in faults:
         if fault is None:
             continue
-        holdings.findings.append(Finding(_REASONS[fault], digest, f"of a {type(item.body).__name__}"))
+        holdings.findings.append(Finding(_REASONS[fault], digest, f"of a {item.kind.__name__}"))
     # A wrong hint or a bad second copy is a finding, but the object itself is vouched for.
     if not faults.isdisjoint((None, SignatureFault.HINT)):
-        holdings.ours.setdefault(type(item.body), {})[digest] = item.body
+        holdings.ours.setdefault(item.kind, {})[digest] = item.facts
 
 
-def _faults(item: _Held, keyring: PublicKeyring) -> set[SignatureFault | None]:
-    """What is wrong with each copy's signature; None for one that is right."""
-    return {signature_fault(copy, keyring, message=item.message) for copy in item.signatures.values()}
-
-
-def _set_aside(
-    holdings: Holdings, digest: str, item: _Held, keyring: PublicKeyring, *, ours_is_held: bool
-) -> None:
+def _set_aside(holdings: Holdings, digest: str, item: Sighting, *, ours_is_held: bool) -> None:
     """Others' objects are set aside, unless they are ours with a byte changed."""
-    kind = type(item.body).__name__
-    if isinstance(item.body, Manifest):
-        altered = not ours_is_held and _faults(item, keyring) != {None}
+    kind, ours = item.kind.__name__, holdings.manifest_digest
+    if item.kind is Manifest:
+        altered = not ours_is_held and item.faults != {None}
     else:
-        altered = _is_ours_altered(item, keyring, holdings.manifest_digest)
+        altered = ours is not None and item.is_altered(ours)
     if altered:
         detail = f"of a {kind} that was signed with another manifest digest, or none of ours"
         holdings.findings.append(Finding(Reason.SIGNATURE_INVALID, digest, detail))
     else:
         holdings.findings.append(Finding(Reason.SET_ASIDE, digest, f"a {kind}"))
-    holdings.foreign[digest] = item.body
+    holdings.foreign[digest] = Foreign.of(item)
 
 
-def _is_ours_altered(item: _Held, keyring: PublicKeyring, ours: str | None) -> bool:
-    """Whether the signature becomes good when the object names our manifest."""
-    if ours is None or SIGNER[type(item.body)] is None:
+def is_altered(document: Document, ours: str, keyring: PublicKeyring) -> bool:
+    """Whether a document's signature becomes good when its object names our manifest."""
+    if SIGNER[type(document.body)] is None:
         return False
-    body = item.body.model_copy(update={"manifest": ours})
-    message = body.signed_bytes()
-    return any(
-        signature_fault(Document(body=body, signature=d.signature), keyring, message=message) is None
-        for d in item.signatures.values()
-    )
+    body = document.body.model_copy(update={"manifest": ours})
+    copy = Document(body=body, signature=document.signature)
+    return signature_fault(copy, keyring, message=body.signed_bytes()) is None
 
 
 def _check_cited(holdings: Holdings) -> None:
     kinds = (Ticket, Checkpoint, Receipt, ClosingRecord)
-    if holdings.manifest is None or any(holdings.of(kind) for kind in kinds):
+    if holdings.manifest is None or any(holdings.ours.get(kind) for kind in kinds):
         return
-    others = {cut(_cited(body) or "", 80) for body in holdings.foreign.values() if isinstance(body, kinds)}
+    others = {cut(item.manifest or "", 80) for item in holdings.foreign.values() if item.kind in kinds}
     if others:
         subject = holdings.manifest_digest or ""
         detail = f"got objects of {len(others)} other manifests and none of this one"

@@ -14,7 +14,8 @@ Order and repetition of the deliveries change nothing. Invalid takes precedence;
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -22,7 +23,7 @@ from agentbeat_receipts.anchors.outcomes import ProvenAnchor
 from agentbeat_receipts.anchors.trust import AnchorTrust
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
-from agentbeat_receipts.objects import Receipt, ReportBundle, Ticket
+from agentbeat_receipts.objects import Receipt, ReportBundle
 from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
 from agentbeat_receipts.verification.chaining import chain_findings, terminals
 from agentbeat_receipts.verification.framing import foreign_findings, framing_findings, sole_checkpoint
@@ -36,9 +37,9 @@ from agentbeat_receipts.verification.results import (
     Level,
 )
 from agentbeat_receipts.verification.retries import retry_findings
-from agentbeat_receipts.verification.unsealing import Openings, open_all
+from agentbeat_receipts.verification.unsealing import open_all
 
-__all__ = ["verify_chain"]
+__all__ = ["assemble", "check_auditor", "held_findings", "verify_chain"]
 
 
 def verify_chain(
@@ -63,35 +64,59 @@ def verify_chain(
     Raises:
         KeyRefused: `auditor` is not the private key of the keyring's auditor.
     """
-    if auditor is not None and auditor.public_key().public_bytes_raw() != keyring.auditor:
-        raise KeyRefused(f"{Role.AUDITOR}: not the private key of the keyring's auditor")
+    check_auditor(auditor, keyring)
     holdings = take_in(deliveries, keyring, manifest)
     if holdings.ambiguous:
-        return _report(holdings, list(holdings.findings), Anchorage(), Openings())
+        return assemble(holdings, holdings.findings, Anchorage(), {})
     anchorage = take_anchors(holdings, tuple(anchors), trust)
-    findings = [*holdings.findings, *framing_findings(holdings), *anchorage.findings]
-    findings += foreign_findings(holdings)
-    findings += chain_findings(holdings)
+    findings = [*holdings.findings, *held_findings(holdings), *anchorage.findings]
     if not any(holdings.ours.values()):
         findings.append(Finding(Reason.NOTHING_SOUND, ""))
-    openings = open_all(holdings, terminals(holdings), auditor)
+    receipts = holdings.of(Receipt)
+    held = {receipt.assignment: receipt for receipt in receipts.values()}
+    found = {name: held[name] for name in terminals(holdings)}
+    openings = open_all(holdings, found, auditor)
     findings += openings.findings
     if holdings.manifest is not None:
         for opening in openings.opened.values():
             findings += retry_findings(opening, holdings.manifest.retry)
-    return _report(holdings, findings, anchorage, openings)
+    report = assemble(holdings, findings, anchorage, openings.opened)
+    return replace(report, terminals=found, opened=openings.opened)
 
 
-def _report(
-    holdings: Holdings, findings: list[Finding], anchorage: Anchorage, openings: Openings
+def check_auditor(auditor: X25519PrivateKey | None, keyring: PublicKeyring) -> None:
+    """Refuse an auditor's private key that is not the keyring's.
+
+    Raises:
+        KeyRefused: `auditor` is not the private key of the keyring's auditor.
+    """
+    if auditor is not None and auditor.public_key().public_bytes_raw() != keyring.auditor:
+        raise KeyRefused(f"{Role.AUDITOR}: not the private key of the keyring's auditor")
+
+
+def held_findings(holdings: Holdings) -> Iterator[Finding]:
+    """Steps 2 and 3: everything wrong with what is held, or missing of it, openings and anchors aside."""
+    yield from framing_findings(holdings)
+    yield from foreign_findings(holdings)
+    yield from chain_findings(holdings)
+
+
+def assemble(
+    holdings: Holdings, findings: Iterable[Finding], anchorage: Anchorage, opened: Collection[str]
 ) -> ChainReport:
+    """The report, without the terminals and openings themselves.
+
+    Args:
+        opened: the assignments whose terminal was opened.
+    """
+    findings = list(findings)
     manifest, held, reports = holdings.manifest, terminals(holdings), holdings.of(ReportBundle)
-    all_opened = bool(held) and held.keys() == openings.opened.keys()
+    all_opened = bool(held) and len(held) == len(opened)
     anchor = anchorage.anchor
     level = _level(holdings, anchored=anchor is not None)
     integrity = _worst(findings, Scope.INTEGRITY)
     caveats = (CAVEAT, REPLACEMENT_CAVEAT) if holdings.prospective else (CAVEAT,)
-    receipts = holdings.of(Receipt)
+    receipts = holdings.receipts
     return ChainReport(
         level=level,
         manifest_digest=holdings.manifest_digest,
@@ -103,8 +128,8 @@ def _report(
         findings=tuple(sorted(set(findings))),
         expected=None if manifest is None else len(manifest.assignments),
         arrived=len(held),
-        terminals=held,
-        opened=openings.opened,
+        terminals={},
+        opened={},
         report=next(iter(reports.values())) if len(reports) == 1 else None,
         evidence=tuple(sorted(digest for bodies in holdings.ours.values() for digest in bodies)),
         anchored_at=None if anchor is None else anchor.at,
@@ -151,7 +176,7 @@ def _level(holdings: Holdings, *, anchored: bool) -> Level | None:
     if holdings.manifest is None:
         return Level.CR_1 if held else None
     found = sole_checkpoint(holdings)
-    framed = found is not None and set(found[1].tickets) == holdings.of(Ticket).keys()
+    framed = found is not None and set(found[1].tickets) == holdings.tickets.keys()
     sealed = all(receipt.envelope is not None for receipt in held.values())
     prospective = holdings.prospective and anchored and framed and sealed
     return Level.CR_3 if prospective else Level.CR_2
