@@ -1,0 +1,176 @@
+"""Coverage matrix, chain and reasoning: what the reports show of a batch of any size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agentbeat_receipts.claims import ClaimReport
+from agentbeat_receipts.objects import Arm, Assignment, Manifest
+from agentbeat_receipts.reports.chains import Gap, Link, Loose, Run, chain_view
+from agentbeat_receipts.reports.html import to_html
+from agentbeat_receipts.reports.matrices import coverage_matrix
+from agentbeat_receipts.reports.reasoning import reasoning_lines
+from agentbeat_receipts.verification import Finding, Reason
+from support.claim_batches import Making, batch, judged, kiosk_manifest
+from support.kiosk import PROFILES
+from support.receipt_batches import COMPONENT_DIGESTS, Parts, honest, manifest, verified
+from support.receipt_tampering import fork, rival_terminal
+
+MISSING = "v-3.capped.1"
+PLAIN = Making(manifest=kiosk_manifest(contracts=()))
+
+
+@pytest.fixture(scope="module")
+def sound() -> ClaimReport:
+    return judged(batch(PLAIN))
+
+
+@pytest.fixture(scope="module")
+def short() -> ClaimReport:
+    return judged(batch(PLAIN).without("receipts", MISSING))
+
+
+# Coverage.
+
+
+def wide(profiles: int, arms: int) -> Manifest:
+    names = [f"p-{place:04d}" for place in range(profiles)]
+    conditions = [f"arm-{place}" for place in range(arms)]
+    changes: dict[str, Any] = {
+        "profiles": tuple(names),
+        "arms": tuple(Arm(arm=arm, components=COMPONENT_DIGESTS, treatments=()) for arm in conditions),
+        "assignments": tuple(
+            Assignment(assignment=f"{name}.{arm}", profile=name, arm=arm, replicate=1)
+            for name in names
+            for arm in conditions
+        ),
+        "comparison_groups": (),
+        "replicates": 1,
+    }
+    return manifest(**changes)
+
+
+def test_of_a_long_matrix_the_profiles_that_lack_something_are_kept(sound: ClaimReport) -> None:
+    promised = wide(300, 20)
+    held = {entry.assignment for entry in promised.assignments} - {"p-0299.arm-0", "p-0150.arm-19"}
+    receipt = next(iter(sound.chain.terminals.values()))
+    chain = replace(
+        sound.chain,
+        manifest=promised,
+        terminals=dict.fromkeys(held, receipt),
+        arrived=len(held),
+        expected=6000,
+    )
+    matrix = coverage_matrix(chain, rows=10)
+    assert matrix is not None
+    assert [row.profile for row in matrix.rows][-2:] == ["p-0150", "p-0299"]
+    assert (len(matrix.rows), matrix.more_rows, len(matrix.arms), matrix.more_arms) == (10, 290, 16, 4)
+    assert (matrix.missing_count, matrix.whole_rows) == (2, 298)
+    assert set(matrix.missing) == {"p-0299.arm-0", "p-0150.arm-19"}
+
+
+def test_terminals_that_were_only_counted_are_told_from_the_findings(short: ClaimReport) -> None:
+    streamed = replace(short.chain, terminals={})
+    assert coverage_matrix(streamed) == coverage_matrix(short.chain)
+    assert not chain_view(streamed).listed
+    assert "19 receipts are held" in to_html(replace(short, chain=streamed))
+
+
+def test_without_a_manifest_nobody_knows_who_is_missing(sound: ClaimReport) -> None:
+    chain = replace(sound.chain, manifest=None, expected=None)
+    assert coverage_matrix(chain) is None
+    assert "nobody knows what was promised" in to_html(replace(sound, chain=chain, title=None))
+
+
+# The chain.
+
+
+def test_a_short_chain_is_shown_link_by_link(sound: ClaimReport) -> None:
+    view = chain_view(sound.chain)
+    assert (view.follows, view.more, view.held) == ("checkpoint", 0, 20)
+    assert [entry.place for entry in view.entries if isinstance(entry, Link)] == list(range(1, 21))
+    first = view.entries[0]
+    assert isinstance(first, Link)
+    assert first.digest == sound.chain.terminals["v-1.free.1"].digest()
+
+
+def test_a_missing_receipt_is_a_gap_also_the_last_one(short: ClaimReport) -> None:
+    entries = chain_view(short.chain).entries
+    place = short_place(short)
+    assert Gap(place, place) in entries
+    after = entries[entries.index(Gap(place, place)) + 1]
+    assert isinstance(after, Link)
+    assert after.reasons == ("chain_gap",)
+    last = judged(batch(PLAIN).without("receipts", f"{PROFILES[-1]}.capped.2"))
+    assert chain_view(last.chain).entries[-1] == Gap(20, 20)
+
+
+def short_place(report: ClaimReport) -> int:
+    held = {receipt.sequence for receipt in report.chain.terminals.values()}
+    return next(place for place in range(1, 21) if place not in held)
+
+
+def test_a_long_sound_chain_is_runs_between_its_gaps() -> None:
+    made = honest(wide(70, 1))
+    chain = verified(made.without("receipts", "p-0030.arm-0"))
+    before, gap, after, rest = chain_view(chain).entries
+    assert isinstance(before, Run)
+    assert (before.first.place, before.last.place, before.count) == (1, 30, 30)
+    assert gap == Gap(31, 31)
+    assert isinstance(after, Link)
+    assert isinstance(rest, Run)
+    assert (rest.first.place, rest.last.place) == (33, 70)
+    assert rest.last.digest == chain.terminals["p-0069.arm-0"].digest()
+    assert [type(entry) for entry in chain_view(verified(made)).entries] == [Run]
+
+
+@pytest.mark.parametrize("made", [fork(), rival_terminal()], ids=["fork", "rival-terminal"])
+def test_forks_and_rivals_are_shown_with_their_reasons(made: Parts) -> None:
+    chain = verified(made)
+    named = {finding.subject for finding in chain.findings if finding.reason is Reason.CHAIN_FORK}
+    shown = {
+        entry.digest
+        for entry in chain_view(chain).entries
+        if isinstance(entry, Link | Loose) and "chain_fork" in entry.reasons
+    }
+    assert named
+    assert shown == named
+
+
+def test_a_chain_of_faults_is_cut(sound: ClaimReport) -> None:
+    findings = tuple(Finding(Reason.CHAIN_FORK, f"sha256:{place:064x}") for place in range(900))
+    view = chain_view(replace(sound.chain, findings=findings))
+    assert (len(view.entries), view.more) == (200, 720)
+
+
+# Why.
+
+
+def test_the_reasoning_of_a_claim_gives_rule_place_and_what_to_do(short: ClaimReport) -> None:
+    text = "\n".join(reasoning_lines(short, "C4"))
+    for part in (
+        "C4 is INCONCLUSIVE_COVERAGE",
+        "Accounting.",
+        "every assignment has its one terminal",
+        MISSING,
+        "ask the operator for the receipts that are missing",
+        "19 of 20 receipts",
+    ):
+        assert part in text, part
+
+
+def test_the_reasoning_of_a_claim_that_passes_holds_no_faults_of_others(short: ClaimReport) -> None:
+    text = "\n".join(reasoning_lines(short, "C2"))
+    assert "C2 is Pass" in text
+    assert MISSING not in text
+
+
+def test_the_reasoning_of_a_question_holds_its_own_reasons(short: ClaimReport) -> None:
+    text = "\n".join(reasoning_lines(short, "coverage"))
+    assert "terminal_missing" in text
+    assert "opening" not in text
+    with pytest.raises(KeyError):
+        list(reasoning_lines(short, "C9"))
