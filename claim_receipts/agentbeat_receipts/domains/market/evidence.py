@@ -1,16 +1,12 @@
 """A market case, typed: each part in its group, read once for equal content.
 
 Equal materials come back as the same object, whatever receipt they came with, so that a catalogue is checked,
-a valuation made and a vocabulary compiled once for a whole batch. The key is the content's own JSON text.
-"""
+a valuation made and a vocabulary compiled once for a whole batch."""
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Callable
-from functools import cached_property, lru_cache
-from typing import Any, Final, TypeVar, cast
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -20,7 +16,9 @@ from agentbeat_receipts.claims.cases import Case, Contradiction
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.domains.market.answers import Answer
 from agentbeat_receipts.domains.market.briefs import Brief
+from agentbeat_receipts.domains.market.exact_values import Remembered
 from agentbeat_receipts.domains.market.materials import (
+    DETERMINISTIC,
     Catalogue,
     Chooser,
     Enforcer,
@@ -30,12 +28,13 @@ from agentbeat_receipts.domains.market.materials import (
     Schema,
     Scorer,
 )
-from agentbeat_receipts.domains.market.parsers import OfferReader, Reading
+from agentbeat_receipts.domains.market.parsers import OfferReader
 from agentbeat_receipts.domains.market.policies import policy_answer
 from agentbeat_receipts.domains.market.profiles import Profile
+from agentbeat_receipts.domains.market.traces import Dealing, read_dealing
 from agentbeat_receipts.domains.market.valuations import Valuation, first_best
 
-__all__ = ["MarketEvidence", "exact_text", "known_valuation", "read_answer"]
+__all__ = ["MarketEvidence", "known_valuation", "read_answer"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -63,49 +62,47 @@ class MarketEvidence:
     @cached_property
     def catalogue(self) -> Catalogue:
         """Components and costs (K)."""
-        return _material(Catalogue, "catalogue", self._text("catalogue"))
+        return _catalogue(self.case.material("catalogue"))
 
     @cached_property
     def chooser(self) -> Chooser:
         """The buyer's rule (D)."""
-        return _material(Chooser, "chooser", self._text("chooser"))
+        return _chooser(self.case.material("chooser"))
 
     @cached_property
     def scorer(self) -> Scorer:
         """How values are stated (F)."""
-        return _material(Scorer, "scorer", self._text("scorer"))
+        return _scorer(self.case.material("scorer"))
 
     @cached_property
     def enforcer(self) -> Enforcer:
         """What the guards do (Q)."""
-        return _material(Enforcer, "enforcer", self._text("enforcer"))
+        return _enforcer(self.case.material("enforcer"))
 
     @cached_property
     def model(self) -> Model:
         """Who wrote the offers (O)."""
-        return _model(self._text("model"))
+        return _model(self.case.material("model"))
+
+    @cached_property
+    def reader(self) -> OfferReader:
+        """Vocabulary, form and currency of the offers (O)."""
+        return _reader([self.case.material(name) for name in ("parser", "schema", "normaliser")])
+
+    @cached_property
+    def dealings(self) -> tuple[Dealing, ...]:
+        """The ordered events of each attempt (T)."""
+        return tuple(read_dealing(events) for events in self.case.events)
 
     @property
     def best_welfare(self) -> int:
         """W* (P and K), unscaled."""
-        return _first_best(exact_text(self.case.profile), self._text("catalogue"))
-
-    def reading(self, raw: str) -> Reading:
-        """What the parser reads in a raw output, given in base64 (O)."""
-        return _reading(self._text("parser"), self._text("schema"), self._text("normaliser"), raw)
+        return _first_best([self.case.profile, self.case.material("catalogue")])
 
     def policy_output(self, seen: Any) -> bytes:
         """What a deterministic seller answers to what it saw (K and O)."""
-        texts = [self._text(name) for name in ("model", "catalogue", "schema", "normaliser")]
-        return _policy_output(*texts, exact_text(seen))
-
-    def _text(self, material: str) -> str:
-        return exact_text(self.case.material(material))
-
-
-def exact_text(value: Any) -> str:
-    """JSON text in which equal exact values are equal and `true` is not `1`."""
-    return json.dumps(value, sort_keys=True)
+        materials = ("model", "catalogue", "schema", "normaliser")
+        return _policy_output([*(self.case.material(name) for name in materials), seen])
 
 
 def known_valuation(profile: Any) -> Valuation:
@@ -114,69 +111,54 @@ def known_valuation(profile: Any) -> Valuation:
     Raises:
         Contradiction: evidence_malformed.
     """
-    return _valuation(exact_text(profile))
-
-
-def _typed(what: str, read: Callable[[], ModelT]) -> ModelT:
-    try:
-        return read()
-    except ProtocolError as error:
-        raise Contradiction(Fault.EVIDENCE_MALFORMED, f"{what}: {error}"[:200]) from None
-
-
-def _material(kind: type[ModelT], name: str, text: str) -> ModelT:
-    return cast(ModelT, _material_once(kind, name, text))
-
-
-@lru_cache(maxsize=1024)
-def _material_once(kind: type[BaseModel], name: str, text: str) -> BaseModel:
-    return _typed(f"material {name}", lambda: validated(kind, json.loads(text)))
-
-
-@lru_cache(maxsize=256)
-def _model(text: str) -> Model:
-    try:
-        return _MODEL.validate_python(json.loads(text))
-    except ValidationError:
-        raise Contradiction(Fault.EVIDENCE_MALFORMED, "material model: no seller that is known") from None
-
-
-@lru_cache(maxsize=4096)
-def _valuation(text: str) -> Valuation:
-    return Valuation(_typed("profile", lambda: validated(Profile, json.loads(text))))
-
-
-@lru_cache(maxsize=4096)
-def _first_best(profile: str, catalogue: str) -> int:
-    return first_best(_valuation(profile), _material(Catalogue, "catalogue", catalogue).costs)
-
-
-@lru_cache(maxsize=64)
-def _reader(parser: str, schema: str, normaliser: str) -> OfferReader:
-    return OfferReader(
-        _material(Parser, "parser", parser),
-        _material(Schema, "schema", schema),
-        _material(Normaliser, "normaliser", normaliser),
-    )
-
-
-@lru_cache(maxsize=1024)
-def _reading(parser: str, schema: str, normaliser: str, raw: str) -> Reading:
-    return _reader(parser, schema, normaliser).read(base64.b64decode(raw))
-
-
-@lru_cache(maxsize=1024)
-def _policy_output(model: str, catalogue: str, schema: str, normaliser: str, seen: str) -> bytes:
-    brief = _typed("brief", lambda: validated(Brief, json.loads(seen)))
-    return policy_answer(
-        _model(model),  # type: ignore[arg-type]
-        _material(Catalogue, "catalogue", catalogue),
-        _material(Schema, "schema", schema),
-        _material(Normaliser, "normaliser", normaliser),
-        brief,
-    )
+    return _valuation(profile)
 
 
 def read_answer(enforced: Any) -> Answer:
     """Enforced offers, typed."""
-    return _typed("enforced offers", lambda: validated(Answer, enforced))
+    return _typed(Answer, "enforced offers", enforced)
+
+
+def _typed(kind: type[ModelT], what: str, content: Any) -> ModelT:
+    try:
+        return validated(kind, content)
+    except ProtocolError as error:
+        raise Contradiction(Fault.EVIDENCE_MALFORMED, f"{what}: {error}"[:200]) from None
+
+
+def _material(kind: type[ModelT], name: str) -> Remembered[ModelT]:
+    return Remembered(lambda content: _typed(kind, f"material {name}", content))
+
+
+def _read_model(content: Any) -> Model:
+    try:
+        return _MODEL.validate_python(content)
+    except ValidationError:
+        raise Contradiction(Fault.EVIDENCE_MALFORMED, "material model: no seller that is known") from None
+
+
+def _answered(contents: list[Any]) -> bytes:
+    model, catalogue, schema, normaliser, seen = contents
+    seller = _model(model)
+    if not isinstance(seller, DETERMINISTIC):
+        raise TypeError(f"the policy of a {type(seller).__name__}, which has none")
+    brief = _typed(Brief, "brief", seen)
+    return policy_answer(seller, _catalogue(catalogue), _schema(schema), _normaliser(normaliser), brief)
+
+
+_catalogue: Final = _material(Catalogue, "catalogue")
+_chooser: Final = _material(Chooser, "chooser")
+_enforcer: Final = _material(Enforcer, "enforcer")
+_normaliser: Final = _material(Normaliser, "normaliser")
+_parser: Final = _material(Parser, "parser")
+_schema: Final = _material(Schema, "schema")
+_scorer: Final = _material(Scorer, "scorer")
+_model: Final = Remembered(_read_model)
+_reader: Final = Remembered(
+    lambda contents: OfferReader(_parser(contents[0]), _schema(contents[1]), _normaliser(contents[2]))
+)
+_valuation: Final = Remembered(lambda content: Valuation(_typed(Profile, "profile", content)), most=4096)
+_first_best: Final = Remembered(
+    lambda contents: first_best(_valuation(contents[0]), _catalogue(contents[1]).costs), most=4096
+)
+_policy_output: Final = Remembered(_answered)

@@ -13,7 +13,8 @@ from typing import Any
 
 from agentbeat_receipts.claims.cases import Case, Contradiction
 from agentbeat_receipts.claims.faults import Fault
-from agentbeat_receipts.domains.market.evidence import MarketEvidence, exact_text
+from agentbeat_receipts.domains.market.evidence import MarketEvidence
+from agentbeat_receipts.domains.market.exact_values import same
 from agentbeat_receipts.domains.market.guards import (
     CONDUCT,
     INFO,
@@ -23,7 +24,7 @@ from agentbeat_receipts.domains.market.guards import (
     temper,
 )
 from agentbeat_receipts.domains.market.materials import Enforcer
-from agentbeat_receipts.domains.market.traces import read_dealing, shown_offers
+from agentbeat_receipts.domains.market.traces import shown_offers
 from agentbeat_receipts.objects import TreatmentEvent
 
 __all__ = ["conduct_fidelity", "information_fidelity"]
@@ -42,8 +43,7 @@ class _Passage:
 def information_fidelity(case: Case, evidence: MarketEvidence) -> int:
     """1 where the information guard is faithful in every attempt (A T G Q)."""
     on, enforcer, treatments = INFO in case.flags, evidence.enforcer, case.treatments
-    dealings = [read_dealing(events) for events in case.events]
-    for place, dealing in enumerate(dealings):
+    for place, dealing in enumerate(evidence.dealings):
         passages = [_Passage("brief", dealing.brief, dealing.seen, hide_fields)]
         if dealing.noted is not None:
             passages.append(_Passage("note", dealing.note, dealing.noted, hide_sentences))
@@ -61,8 +61,7 @@ def conduct_fidelity(
         enforced: the offers of each attempt that were let through.
     """
     on, enforcer, treatments = CONDUCT in case.flags, evidence.enforcer, case.treatments
-    dealings = [read_dealing(events) for events in case.events]
-    for place, dealing in enumerate(dealings):
+    for place, dealing in enumerate(evidence.dealings):
         if (dealing.shown is None) != (parsed[place] is None):
             raise Contradiction(
                 Fault.STAGE_CONTRADICTS_REPLAY, f"attempt {place + 1}: offers in trace or answer only"
@@ -71,7 +70,7 @@ def conduct_fidelity(
         if parsed[place] is not None:
             passages.append(_Passage("offers", parsed[place], enforced[place], temper))
         _hold(place, CONDUCT, on, passages, treatments[place], enforcer)
-        if passages and exact_text(dealing.shown) != exact_text(shown_offers(enforced[place])):
+        if passages and not same(dealing.shown, shown_offers(enforced[place])):
             raise Contradiction(
                 Fault.STAGE_CONTRADICTS_REPLAY, f"attempt {place + 1}: other offers shown than let through"
             )
@@ -96,12 +95,12 @@ def _hold(
         if not on and decision is not None and decision.decision == "applied":
             raise Contradiction(Fault.APPLIED_WHILE_OFF, where)
         expected, changes = passage.guard(passage.came, enforcer) if on else (passage.came, 0)
-        if exact_text(passage.passed) != exact_text(expected):
+        if not same(passage.passed, expected):
             raise Contradiction(Fault.ENFORCEMENT_DIFFERS, where)
         if decision is None:
             continue
-        told = (decision.decision, exact_text(decision.data))
-        if told != ("applied" if changes else "nothing_to_do", exact_text({"changes": changes})):
+        told = [decision.decision, decision.data]
+        if not same(told, ["applied" if changes else "nothing_to_do", {"changes": changes}]):
             raise Contradiction(Fault.ENFORCEMENT_DIFFERS, f"{where}: told otherwise than done")
 
 

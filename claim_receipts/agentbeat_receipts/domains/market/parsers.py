@@ -25,6 +25,7 @@ besides offers and pressure, which the information guard looks at.
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -44,6 +45,9 @@ FAILURES: Final = ("empty", "refusal", "unparseable")
 #: The longest output that is read, in bytes, and the longest note, in characters.
 MAX_BYTES: Final = 65_536
 MAX_NOTE: Final = 280
+
+#: How many answers are remembered.
+_REMEMBERED: Final = 1024
 
 _MARKER: Final = re.compile(
     r"\s*(?:(?:offer|option|package)\s+\w{1,3}\s*[:.)-]|[-*•]\s|\d{1,2}[.)]\s)", re.IGNORECASE
@@ -84,6 +88,7 @@ class OfferReader:
         self._money = Money(exponent=normaliser.exponent, signs=(normaliser.currency, *normaliser.signs))
         self._lines = LineReader(parser, schema, self._money)
         self._schema = schema
+        self._read: dict[str, Reading] = {}
         self._phrases = parser.pressure
         self._pressing = re.compile(r"\b" + phrase_pattern(parser.pressure))
         self._refusing = re.compile(r"\b" + phrase_pattern(parser.refusals))
@@ -109,6 +114,14 @@ class OfferReader:
         found = set(self._pressing.findall(folded_text(text)))
         pressure = [phrase for phrase in self._phrases if phrase in found]
         return Reading({"offers": offers, "pressure": pressure}, self._note(note))
+
+    def read_base64(self, raw: str) -> Reading:
+        """The same of an answer in base64; remembered, for scripted sellers say the same many times."""
+        if raw not in self._read:
+            if len(self._read) >= _REMEMBERED:
+                self._read.clear()
+            self._read[raw] = self.read(base64.b64decode(raw))
+        return self._read[raw]
 
     def _offers(self, text: str) -> tuple[list[dict[str, Any]], str]:
         """Every offer, and everything else that is said."""

@@ -27,7 +27,8 @@ from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.domains.market.answers import Answer
 from agentbeat_receipts.domains.market.briefs import brief_of
 from agentbeat_receipts.domains.market.choosers import Deal, choice_output, choose
-from agentbeat_receipts.domains.market.evidence import MarketEvidence, exact_text, read_answer
+from agentbeat_receipts.domains.market.evidence import MarketEvidence, read_answer
+from agentbeat_receipts.domains.market.exact_values import same
 from agentbeat_receipts.domains.market.fidelity import conduct_fidelity, information_fidelity
 from agentbeat_receipts.domains.market.materials import DETERMINISTIC
 from agentbeat_receipts.domains.market.parsers import Reading
@@ -39,7 +40,7 @@ from agentbeat_receipts.domains.market.scoring import (
     stated,
     welfare,
 )
-from agentbeat_receipts.domains.market.traces import Dealing, read_dealing, shown_offers
+from agentbeat_receipts.domains.market.traces import Dealing, shown_offers
 
 __all__ = ["ECONOMIC", "MarketReplay"]
 
@@ -92,8 +93,8 @@ class MarketReplay:
         # All that exact replay rests on is asked for before anything is judged.
         _ = evidence.buyer, evidence.catalogue, evidence.chooser, evidence.scorer, case.offers
         model = evidence.model
-        for place, of_attempt in enumerate(case.events):
-            self._replay_attempt(place, read_dealing(of_attempt))
+        for place, dealing in enumerate(evidence.dealings):
+            self._replay_attempt(place, dealing)
         for claim in ECONOMIC:
             self.value(claim)
         policy = ("policy",) if isinstance(model, DETERMINISTIC) else ()
@@ -116,8 +117,8 @@ class MarketReplay:
         if not offers:
             return None
         (stage,) = offers
-        reading = self._evidence.reading(stage.raw)
-        if exact_text(stage.parsed) != exact_text(reading.parsed):
+        reading = self._evidence.reader.read_base64(stage.raw)
+        if not same(stage.parsed, reading.parsed):
             raise _differs(place, "parsed offers", "what the parser reads in the raw output")
         if reading.failure is not None:
             if stage.enforced is not None:
@@ -139,7 +140,7 @@ class MarketReplay:
                 raise _differs(place, "a choice", "none without offers")
             return Outcome("failed", None)
         offers = stages.enforced.offers
-        if exact_text(given) != exact_text({"offers": list(range(len(offers)))}):
+        if not same(given, {"offers": list(range(len(offers)))}):
             raise _differs(place, "the chooser's input", "every offer by its place")
         deal = choose(buyer, chooser, offers)
         return Outcome("rejected" if deal is None else "accepted", deal)
@@ -151,7 +152,7 @@ class MarketReplay:
     def _replay_attempt(self, place: int, dealing: Dealing) -> None:
         """Hold one attempt's trace, answer and stored outcome against each other."""
         evidence, stages, outcome = self._evidence, self.stages(place), self.outcome(place)
-        if exact_text(dealing.brief) != exact_text(brief_of(evidence.buyer.profile)):
+        if not same(dealing.brief, brief_of(evidence.buyer.profile)):
             raise _differs(place, "the brief", "that of the profile")
         if stages is None:
             if dealing.silence is None:
@@ -167,7 +168,7 @@ class MarketReplay:
             got = f"{stored.statuses[place]}, {stored.failures[place]}"
             raise _differs(place, got, f"{outcome.status}, {failure}")
         output = None if failure is not None else choice_output(outcome.deal)
-        if exact_text(stored.outputs[place]) != exact_text(output):
+        if not same(stored.outputs[place], output):
             raise _differs(place, "the chooser's output", "what it chooses again")
 
     def _hold_answer(self, place: int, dealing: Dealing, stages: Stages) -> None:
@@ -182,7 +183,7 @@ class MarketReplay:
             raise _differs(place, f"unreadable as {got}", str(stages.reading.failure))
         if stages.enforced is not None:
             shown = shown_offers(self._case.offers[place][0].enforced)
-            if exact_text(dealing.shown) != exact_text(shown):
+            if not same(dealing.shown, shown):
                 raise _differs(place, "the offers shown", "the enforced ones")
 
     # The claims.

@@ -1,0 +1,54 @@
+"""Exact JSON values, compared and remembered by their content.
+
+`true` is not `1` here, which Python's `==` has it; the order of members means nothing.
+
+>>> same({"a": 1, "b": 2}, {"b": 2, "a": 1}), same(1, True), same([1], [1])
+(True, False, True)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Remembered", "same"]
+
+MadeT = TypeVar("MadeT")
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two exact JSON values are the same."""
+    # For such values `repr` tells apart whatever differs; equal ones with other orders are looked at again.
+    return repr(left) == repr(right) or _sorted_text(left) == _sorted_text(right)
+
+
+class Remembered(Generic[MadeT]):
+    """A function of exact JSON that is computed once for equal content.
+
+    Args:
+        make: the function. What it raises is not remembered.
+        most: how many results are held; when there are more, all are forgotten.
+
+    >>> doubled = Remembered(lambda value: [*value, *value])
+    >>> doubled([1]) is doubled([1]), doubled([True])
+    (True, [True, True])
+    """
+
+    def __init__(self, make: Callable[[Any], MadeT], *, most: int = 1024) -> None:
+        self._make = make
+        self._most = most
+        self._made: dict[str, MadeT] = {}
+
+    def __call__(self, content: Any) -> MadeT:
+        key = repr(content)
+        if key not in self._made:
+            made = self._make(content)
+            if len(self._made) >= self._most:
+                self._made.clear()
+            self._made[key] = made
+        return self._made[key]
+
+
+def _sorted_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
