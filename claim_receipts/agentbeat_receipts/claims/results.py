@@ -50,6 +50,7 @@ class Analysis:
         lower_envelope, upper_envelope: the least and the greatest draw that the quantile may be; with the
             exact distribution both are the quantile.
         levels: the mean of each level (C1).
+        variance: the mean variance inside cells; None where the contract sets it no limit (C3).
     """
 
     contract: str
@@ -61,6 +62,7 @@ class Analysis:
     lower_envelope: tuple[Pair, Pair] | None = None
     upper_envelope: tuple[Pair, Pair] | None = None
     levels: tuple[Pair, ...] = ()
+    variance: Pair | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
