@@ -6,11 +6,14 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports suite bench schemas docs clean
+.PHONY: help demo test lint types imports suite coverage bench claims schemas docs clean
 
 help:
 	@echo 'make demo   start the reference servers, evaluate every demo case, print the table, stop everything'
 	@echo 'make test   lint, types, import rules and the whole test suite'
+	@echo 'make coverage'
+	@echo '            the suite once more, with the branches that it does not reach'
+	@echo 'make claims make the corpus of claim receipts, verify it, print its tables beside the published ones'
 	@echo 'make bench  measure the hot paths and print the figures'
 	@echo 'make schemas, make docs'
 	@echo '            write anew what is made from code: JSON Schemas, the tables of docs/conformance.md'
@@ -48,7 +51,13 @@ imports: $(VENV)/test.stamp
 	$(BIN)/lint-imports --no-cache
 
 suite: $(VENV)/test.stamp
-	$(BIN)/pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+coverage: $(VENV)/test.stamp
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --cov --cov-report=term:skip-covered
+
+claims: $(VENV)/demo.stamp
+	@$(BIN)/agentbeat claims reproduce
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks
@@ -56,6 +65,7 @@ bench: $(VENV)/test.stamp
 schemas: $(VENV)/test.stamp
 	$(BIN)/python -m agentbeat_protocol.schemas
 	$(BIN)/python -m agentbeat_conformance.reports.json_report
+	$(BIN)/python -m agentbeat_receipts.schemas
 
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m agentbeat_conformance.reports.guide docs/conformance.md
