@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentbeat_core.cli import main
 from agentbeat_receipts.bundles import write_bundle
@@ -15,7 +17,7 @@ from agentbeat_receipts.objects import Manifest
 from support.claim_batches import kiosk_manifest
 from support.receipt_batches import Parts, keyring
 
-__all__ = ["Ran", "bundle", "claims", "keys", "public_file", "retrospective"]
+__all__ = ["Ran", "bundle", "claims", "draft", "files", "keys", "public_file", "retrospective", "signed"]
 
 
 @dataclass(frozen=True)
@@ -60,3 +62,25 @@ def bundle(folder: Path, parts: Parts, name: str = "claim") -> Path:
 def retrospective(**changes: object) -> Manifest:
     """The toy domain's manifest, made afterwards, without contracts: everything it claims can pass."""
     return kiosk_manifest(**{"mode": "retrospective", "contracts": (), **changes})
+
+
+def draft(folder: Path, of: Manifest | None = None, **changes: Any) -> Path:
+    """The members of a manifest as a file."""
+    path = folder / "draft.json"
+    path.write_text(json.dumps({**(of or kiosk_manifest()).model_dump(mode="json"), **changes}, indent=1))
+    return path
+
+
+def signed(folder: Path, of: Manifest | None = None) -> Path:
+    """A bundle with its manifest, signed by the keyring in `keys`."""
+    keys(folder)
+    made = claims("manifest", draft(folder, of), "--keyring", folder / "keys", "--out", folder / "claim")
+    assert made.code == 0, made.err
+    return folder / "claim"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder, by path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
