@@ -177,6 +177,17 @@ def test_fidelity_does_not_feed_the_account() -> None:
     assert found(chain) == []
 
 
+def test_cells_of_a_fidelity_claim_are_compared_where_each_of_its_runs_came_out() -> None:
+    told = kiosk_manifest(disclosed=("capping",), contracts=())
+    honest = {e.assignment: {"values": {"capping": int(e.arm == "capped")}} for e in told.assignments}
+    chain = chain_of(manifest=told, disclosed=honest)
+    assert found(chain) == []
+    assert {f.fault for f in found(chain, removed="G")} == set()
+    lying = {**honest, RUN: {"values": {"capping": 0}}}
+    findings = found(chain_of(manifest=told, disclosed=lying))
+    assert [(f.fault, f.subject) for f in findings] == [(Fault.CELL_DIFFERS, "v-1/capped/capping")]
+
+
 def test_values_that_do_not_add_up_break_the_identity() -> None:
     findings = found(chain_of(), domain=Kiosk(unsound="margin without a sale"))
     assert [f for f in findings if f.subject] == [

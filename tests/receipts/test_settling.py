@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterable
 from typing import Any
@@ -244,16 +245,26 @@ def test_the_first_places_of_each_fault_are_kept_in_whatever_order_they_come(fou
     assert tally.examples == sorted(kept)
 
 
-def test_a_remembered_digest_is_the_materials_own() -> None:
+@pytest.mark.parametrize("name", ["cafe", "caf\u00e9", "\U0001f600 \uff21"], ids=["ascii", "latin", "beyond"])
+def test_a_digest_of_a_material_is_its_own_remembered_or_not(name: str) -> None:
     digests = ContentDigests()
-    for place in range(_REMEMBERED + 2):
-        content = {"cost": place, "name": "caf\u00e9"}
+    for place in [*range(_REMEMBERED + 2), 0, 1]:
+        content = {name: place, "\uffff": name, "cost": True}
         assert digests.material("catalogue", content) == material_digest("catalogue", content)
-        assert digests.material("catalogue", dict(reversed(content.items()))) == digests.material(
-            "catalogue", content
-        )
-    assert digests.material("chooser", {"cost": 1}) != digests.material("scorer", {"cost": 1})
-    assert digests.material("chooser", {"cost": 1}) != digests.material("chooser", {"cost": True})
+        turned = dict(reversed(content.items()))
+        assert digests.material("catalogue", turned) == material_digest("catalogue", content)
+    assert digests.material("chooser", {name: 1}) != digests.material("scorer", {name: 1})
+    assert digests.material("chooser", {name: 1}) != digests.material("chooser", {name: True})
+
+
+def test_a_domain_that_forgets_to_say_what_a_claim_needs_is_refused() -> None:
+    with pytest.raises(ValueError, match="kiosk declares no needs of mood"):
+        Settler(Kiosk(claims=("sale", "mood")), None)
+
+
+def test_a_tally_goes_from_one_process_to_another() -> None:
+    tally = settled(unopened(batch(), RUN))
+    assert pickle.loads(pickle.dumps(tally)) == tally
 
 
 def test_a_run_is_as_the_helper_says() -> None:

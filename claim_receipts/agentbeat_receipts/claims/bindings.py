@@ -15,15 +15,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentbeat_receipts.canonical import object_digest
 from agentbeat_receipts.claims.cases import Case
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.objects import COMPONENTS, material_digest
+from agentbeat_receipts.objects.base import type_name
 
 __all__ = ["Broken", "ContentDigests", "broken_bindings"]
 
-#: How many digests are remembered. A batch has few materials; one with many is only slower.
-_REMEMBERED: Final = 1024
+#: How many digests are remembered, and the longest text that is.
+_REMEMBERED: Final = 64
+_LONGEST: Final = 1 << 16
 
 _COMPONENTS: Final = frozenset[str](COMPONENTS)
 
@@ -49,23 +52,28 @@ class Broken:
 
 
 class ContentDigests:
-    """Digests of private content, each made once for equal contents.
+    """Digests of private content as it stands in an opening: exact, and in normal form C.
 
-    Openings of one batch carry the same catalogue and the same chooser over and over. Contents are compared
-    as whole texts, so a remembered digest is never that of another content.
+    In ASCII the text at hand is the canonical one, and is hashed. Another text takes longer to bring into
+    canonical order, so the last few digests of such are remembered, by the whole of the text: a remembered
+    digest is never that of another content.
     """
 
     def __init__(self) -> None:
-        self._materials: dict[tuple[str, str], str] = {}
+        self._remembered: dict[tuple[str, str], str] = {}
 
     def material(self, name: str, content: Any) -> str:
-        """The digest of a material."""
-        key = (name, _text(content))
-        found = self._materials.get(key)
+        """The digest of a material, as `material_digest` makes it."""
+        text = _text(content)
+        if text.isascii():
+            return object_digest(type_name(f"material.{name}"), text.encode())
+        found = self._remembered.get((name, text))
         if found is None:
-            if len(self._materials) >= _REMEMBERED:
-                self._materials.clear()
-            found = self._materials[key] = material_digest(name, content)
+            found = material_digest(name, content)
+            if len(text) <= _LONGEST:
+                if len(self._remembered) >= _REMEMBERED:
+                    self._remembered.clear()
+                self._remembered[name, text] = found
         return found
 
     def profile(self, content: Any) -> str:

@@ -11,7 +11,8 @@ does not fit is raised as `Contradiction`.
     case.choice_inputs                D   one per attempt, None where there was no choice
     case.treatments                   G   one tuple of decisions per attempt
     case.flags                        A   the treatment flags that are on
-    case.components                   Q   the digests of what ran; also what the arm promises
+    case.components                   Q   the digests of what ran
+    case.promised_components          Q   what the arm promises; which arm, A says
 
 `case.stored` is in no group: what was recorded of statuses, choices and values is held against the replay.
 """
@@ -164,7 +165,9 @@ class Case:
 
     @property
     def promised_components(self) -> Mapping[ComponentName, str]:
-        """The digests of the arm's components (Q)."""
+        """The digests of the arm's components (Q); whose arm's, the assignment says (A)."""
+        if Group.A in self.removed:
+            raise Absent(Group.A)
         if self.arm is None or Group.Q in self.removed:
             raise Absent(Group.Q)
         return self.arm.components

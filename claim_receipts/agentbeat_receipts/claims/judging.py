@@ -177,12 +177,13 @@ def _first_few(findings: Iterable[ClaimFinding]) -> Iterator[ClaimFinding]:
     """Sorted, the first few of each fault, and how many there are where those are not all."""
     counted: Counter[Fault] = Counter()
     unique = sorted(set(findings))
+    summed_up = {finding.fault for finding in unique if not finding.subject}
     for finding in unique:
-        counted[finding.fault] += 1
-        if counted[finding.fault] <= EXAMPLES or not finding.subject:
+        counted[finding.fault] += bool(finding.subject)
+        if not finding.subject or counted[finding.fault] <= EXAMPLES:
             yield finding
     for fault, count in counted.items():
-        if count > EXAMPLES and not any(f.fault is fault and not f.subject for f in unique):
+        if count > EXAMPLES and fault not in summed_up:
             yield ClaimFinding(fault, "", f"{count} in all")
 
 

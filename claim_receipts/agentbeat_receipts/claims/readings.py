@@ -54,11 +54,10 @@ def completeness_findings(
 
 
 def retries_refuted(chain: ChainReport) -> Iterator[ClaimFinding]:
-    """Whether some run's terminal attempt is not the one that the policy names."""
-    shadowed = sorted({f.subject for f in chain.findings if f.rule.scope is Scope.RETRIES})
-    if shadowed:
-        more = f" and {len(shadowed) - 1} more" if len(shadowed) > 1 else ""
-        yield ClaimFinding(Fault.RETRIES_INVALID, shadowed[0], f"this one{more}" if more else "")
+    """The runs whose terminal attempt is not the one that the policy names."""
+    for found in chain.findings:
+        if found.rule.scope is Scope.RETRIES:
+            yield ClaimFinding(Fault.RETRIES_INVALID, found.subject, str(found.reason))
 
 
 def evidence_of(claim: str, chain: ChainReport) -> tuple[str, ...]:

@@ -153,6 +153,9 @@ class _Replayer:
         self._domain = domain
         self._tally = tally
         self._account = frozenset(domain.claims) - domain.fidelity
+        undeclared = [claim for claim in domain.claims if claim not in domain.needs]
+        if undeclared:
+            raise ValueError(f"{domain.name} declares no needs of {', '.join(undeclared)}")
         self._needs = {claim: domain.needs[claim] for claim in domain.claims}
         tally.claims = {claim: ClaimTally() for claim in domain.claims}
 
