@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from agentbeat_core.cli import main
 from agentbeat_receipts.bundles import write_bundle
 from agentbeat_receipts.keyring_files import create_keyring, public_keyring_bytes
@@ -17,7 +19,18 @@ from agentbeat_receipts.objects import Manifest
 from support.claim_batches import kiosk_manifest
 from support.receipt_batches import Parts, keyring
 
-__all__ = ["Ran", "bundle", "claims", "draft", "files", "keys", "public_file", "retrospective", "signed"]
+__all__ = [
+    "Ran",
+    "auditor_file",
+    "bundle",
+    "claims",
+    "draft",
+    "files",
+    "keys",
+    "public_file",
+    "retrospective",
+    "signed",
+]
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,14 @@ def bundle(folder: Path, parts: Parts, name: str = "claim") -> Path:
     """A batch as a bundle."""
     write_bundle(folder / name, parts.documents())
     return folder / name
+
+
+def auditor_file(folder: Path) -> Path:
+    """The auditor's private key of the toy batches, as a file of its own."""
+    path = folder / "auditor.key"
+    path.write_bytes(keyring().auditor.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    path.chmod(0o600)
+    return path
 
 
 def retrospective(**changes: object) -> Manifest:
