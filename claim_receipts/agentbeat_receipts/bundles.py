@@ -19,14 +19,12 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
-from agentbeat_protocol import ProtocolError, cut
-from agentbeat_protocol.models import Strict, validated
-from agentbeat_protocol.strict_json import MAX_BYTES
-from agentbeat_receipts.canonical import canonical_bytes, read_exact
+from agentbeat_receipts.bundle_streams import FORMAT_FILE, BundleError, FormatFile, stream_bundle
+from agentbeat_receipts.canonical import canonical_bytes
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.objects import (
     Body,
@@ -43,14 +41,15 @@ from agentbeat_receipts.objects import (
     write_document,
 )
 
-__all__ = ["FORMAT_FILE", "BundleError", "FormatFile", "bundle_files", "read_bundle", "write_bundle"]
-
-#: The file that names format and version.
-FORMAT_FILE: Final = "bundle.json"
-
-#: The longest file of a bundle, in bytes, and the most files.
-MAX_FILE_BYTES: Final = MAX_BYTES
-MAX_FILES: Final = 1_000_000
+__all__ = [
+    "FORMAT_FILE",
+    "BundleError",
+    "FormatFile",
+    "bundle_files",
+    "read_bundle",
+    "stream_bundle",
+    "write_bundle",
+]
 
 _FORMAT: Final = {"format": "agentbeat-claim-bundle", "version": 1}
 _SINGLE: Final[dict[type[Body], str]] = {
@@ -59,17 +58,6 @@ _SINGLE: Final[dict[type[Body], str]] = {
     ClosingRecord: "closing-record.json",
     ReportBundle: "report.json",
 }
-
-
-class BundleError(ValueError):
-    """The folder or tar is no bundle of this version, or cannot be made one."""
-
-
-class FormatFile(Strict):
-    """The members of `bundle.json`."""
-
-    format: Literal["agentbeat-claim-bundle"]
-    version: Literal[1]
 
 
 def bundle_files(documents: Iterable[Document]) -> dict[str, bytes]:
@@ -105,22 +93,13 @@ def write_bundle(target: Path, documents: Iterable[Document]) -> None:
 
 
 def read_bundle(source: Path) -> tuple[Delivery, ...]:
-    """The deliveries of a bundle, without `bundle.json`, sorted by path.
+    """The deliveries of a bundle, without `bundle.json`, sorted by path. `stream_bundle` holds none of them.
 
     Raises:
-        BundleError: another format or version, a file that is no `.json`, a link, or too large.
+        BundleError: another format or version, a file that is no plain `.json`, or too large.
         OSError: it cannot be read.
     """
-    found = list(_folder_files(source) if source.is_dir() else _tar_files(source))
-    formats = [delivery for delivery in found if delivery.path == FORMAT_FILE]
-    if not formats:
-        raise BundleError(f"{source}: no {FORMAT_FILE}")
-    for delivery in formats:
-        try:
-            validated(FormatFile, read_exact(delivery.content))
-        except ProtocolError as error:
-            raise BundleError(f"{FORMAT_FILE}: {error}") from None
-    return tuple(sorted(delivery for delivery in found if delivery.path != FORMAT_FILE))
+    return tuple(sorted(Delivery(found.path, found.content) for found in stream_bundle(source)))
 
 
 def _path(body: Body) -> str:
@@ -136,45 +115,6 @@ def _path(body: Body) -> str:
         case Opening():
             return f"openings/{body.assignment}.json"
     return _SINGLE[type(body)]
-
-
-def _folder_files(folder: Path) -> Iterator[Delivery]:
-    count = 0
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink():
-            raise BundleError(f"{path}: a link")
-        if path.is_dir():
-            continue
-        count += 1
-        name = path.relative_to(folder).as_posix()
-        _check_file(name, path.stat().st_size, count)
-        yield Delivery(name, path.read_bytes())
-
-
-def _tar_files(source: Path) -> Iterator[Delivery]:
-    try:
-        with tarfile.open(source, "r:") as archive:
-            for count, member in enumerate(archive, start=1):
-                if member.isdir():
-                    continue
-                file = archive.extractfile(member) if member.isreg() else None
-                if file is None:
-                    raise BundleError(f"{cut(member.name)}: no plain file")
-                name = member.name.removeprefix("./")
-                _check_file(name, member.size, count)
-                yield Delivery(name, file.read())
-    except tarfile.TarError:
-        raise BundleError(f"{source}: no bundle folder and no tar") from None
-
-
-def _check_file(name: str, size: int, count: int) -> None:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or path.suffix != ".json":
-        raise BundleError(f"{cut(name)}: expected a relative path that ends in .json")
-    if size > MAX_FILE_BYTES:
-        raise BundleError(f"{cut(name)}: {size} bytes, expected at most {MAX_FILE_BYTES}")
-    if count > MAX_FILES:
-        raise BundleError(f"more than {MAX_FILES} files")
 
 
 def _write_tar(target: Path, files: dict[str, bytes]) -> None:

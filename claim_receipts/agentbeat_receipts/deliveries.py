@@ -3,8 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["Delivery"]
+__all__ = ["Delivered", "Delivery"]
+
+
+class Delivered(Protocol):
+    """One file as it arrived, read when it is asked for."""
+
+    @property
+    def path(self) -> str:
+        """Relative, with `/`; for messages only."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        ...
+
+    @property
+    def content(self) -> bytes:
+        """Its bytes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -18,3 +38,8 @@ class Delivery:
 
     path: str
     content: bytes
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return len(self.content)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbeat_receipts import bundles
+from agentbeat_receipts import bundle_streams
 from agentbeat_receipts.bundles import BundleError, bundle_files, read_bundle, write_bundle
 from agentbeat_receipts.canonical import canonical_bytes, read_exact
 from agentbeat_receipts.deliveries import Delivery
@@ -156,6 +156,6 @@ def test_too_many_files_or_bytes_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, limit: str, fault: str
 ) -> None:
     write_bundle(tmp_path / name, honest().documents())
-    monkeypatch.setattr(bundles, limit, 3)
+    monkeypatch.setattr(bundle_streams, limit, 3)
     with pytest.raises(BundleError, match=fault):
         read_bundle(tmp_path / name)

@@ -1,0 +1,166 @@
+"""Reading a bundle file by file, as often as it takes, with none of it held.
+
+    for delivery in stream_bundle(Path("claim.tar")):
+        delivery.path, delivery.content        # read from its place in the folder or tar now
+
+What is passed on is where a file is, so that another process can read it there. The order is the same each
+time: of a folder by name, of a tar as it stands there.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+
+from agentbeat_protocol import ProtocolError, cut
+from agentbeat_protocol.models import Strict, validated
+from agentbeat_protocol.strict_json import MAX_BYTES
+from agentbeat_receipts.canonical import read_exact
+from agentbeat_receipts.deliveries import Delivered, Delivery
+
+__all__ = ["FORMAT_FILE", "BundleError", "BundleStream", "FormatFile", "Located", "stream_bundle"]
+
+#: The file that names format and version.
+FORMAT_FILE: Final = "bundle.json"
+
+#: The longest file of a bundle, in bytes, and the most files.
+MAX_FILE_BYTES: Final = MAX_BYTES
+MAX_FILES: Final = 1_000_000
+
+
+class BundleError(ValueError):
+    """The folder or tar is no bundle of this version, or cannot be made one."""
+
+
+class FormatFile(Strict):
+    """The members of `bundle.json`."""
+
+    format: Literal["agentbeat-claim-bundle"]
+    version: Literal[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """One file of a bundle, by its place.
+
+    Args:
+        path: relative to the bundle, with `/`.
+        file: the file that holds it: itself, or the tar.
+        offset: where it begins there, in bytes.
+        size: how many bytes it has.
+    """
+
+    path: str
+    file: str
+    offset: int
+    size: int
+
+    @property
+    def content(self) -> bytes:
+        """Its bytes, read now.
+
+        Raises:
+            BundleError: there are fewer than before.
+            OSError: it cannot be read.
+        """
+        with open(self.file, "rb", buffering=0) as opened:  # noqa: PTH123 - a path object costs as much again
+            opened.seek(self.offset)
+            content = opened.read(self.size)
+            while len(content) < self.size:
+                more = opened.read(self.size - len(content))
+                if not more:
+                    raise BundleError(f"{cut(self.path)}: shorter than when it was found")
+                content += more
+        return content
+
+
+@dataclass(frozen=True, slots=True)
+class BundleStream:
+    """The deliveries of a bundle without `bundle.json`, which is checked as it comes by."""
+
+    source: Path
+
+    def __iter__(self) -> Iterator[Delivered]:
+        """Each file in turn.
+
+        Raises:
+            BundleError: another format or version, a file that is no plain `.json`, or too large.
+            OSError: it cannot be read.
+        """
+        formats, count = 0, 0
+        files = _folder_files(self.source) if self.source.is_dir() else _tar_files(self.source)
+        for count, delivery in enumerate(files, start=1):
+            _check_file(delivery, count)
+            if delivery.path == FORMAT_FILE:
+                formats += 1
+                _check_format(delivery.content)
+            else:
+                yield delivery
+        if not formats:
+            raise BundleError(f"{self.source}: no {FORMAT_FILE}")
+
+
+def stream_bundle(source: Path) -> BundleStream:
+    """The deliveries of a bundle, read as they are asked for, and again each time."""
+    return BundleStream(source)
+
+
+def _folder_files(folder: Path) -> Iterator[Delivered]:
+    for path, entry in _walked(folder, ""):
+        if entry.is_symlink():
+            raise BundleError(f"{cut(path)}: a link")
+        if not entry.is_file():
+            raise BundleError(f"{cut(path)}: no plain file")
+        yield Located(path, entry.path, 0, entry.stat().st_size)
+
+
+def _walked(folder: Path | str, before: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walked(entry.path, f"{before}{entry.name}/")
+        else:
+            yield before + entry.name, entry
+
+
+def _tar_files(source: Path) -> Iterator[Delivered]:
+    name = str(source)
+    try:
+        with tarfile.open(source, "r:") as archive:
+            while (member := archive.next()) is not None:
+                # The archive remembers every member it has seen, for a look-up that nobody does here.
+                archive.members.clear()  # type: ignore[attr-defined]  # the stubs leave it out
+                if member.isdir():
+                    continue
+                if not member.isreg():
+                    raise BundleError(f"{cut(member.name)}: no plain file")
+                path = member.name.removeprefix("./")
+                if member.issparse():
+                    file = archive.extractfile(member)
+                    yield Delivery(path, b"" if file is None else file.read(MAX_FILE_BYTES + 1))
+                else:
+                    yield Located(path, name, member.offset_data, member.size)
+    except tarfile.TarError:
+        raise BundleError(f"{source}: no bundle folder and no tar") from None
+
+
+def _check_file(delivery: Delivered, count: int) -> None:
+    path = PurePosixPath(delivery.path)
+    if path.is_absolute() or ".." in path.parts or path.suffix != ".json":
+        raise BundleError(f"{cut(delivery.path)}: expected a relative path that ends in .json")
+    if delivery.size > MAX_FILE_BYTES:
+        raise BundleError(f"{cut(delivery.path)}: {delivery.size} bytes, expected at most {MAX_FILE_BYTES}")
+    if count > MAX_FILES:
+        raise BundleError(f"more than {MAX_FILES} files")
+
+
+def _check_format(content: bytes) -> None:
+    try:
+        validated(FormatFile, read_exact(content))
+    except ProtocolError as error:
+        raise BundleError(f"{FORMAT_FILE}: {error}") from None
