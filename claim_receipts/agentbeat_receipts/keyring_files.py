@@ -54,6 +54,7 @@ __all__ = [
     "load_signing_key",
     "public_keyring_bytes",
     "read_public_keyring",
+    "write_keyring",
 ]
 
 #: The file of a keyring's folder that is no secret.
@@ -82,16 +83,25 @@ def create_keyring(folder: Path) -> Keyring:
     Raises:
         KeyRefused: the folder is not empty, belongs to somebody else or is open to others.
     """
+    keyring = Keyring.generate()
+    write_keyring(folder, keyring)
+    return keyring
+
+
+def write_keyring(folder: Path, keyring: Keyring) -> None:
+    """Keys that are there already, such as a generated corpus has, as `create_keyring` writes new ones.
+
+    Raises:
+        KeyRefused: the folder is not empty, belongs to somebody else or is open to others.
+    """
     folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     check_private_folder(folder)
     if any(folder.iterdir()):
         raise KeyRefused(f"{folder}: not empty, and no key is overwritten")
-    keyring = Keyring.generate()
     for role in Role:
         pem = _private_key(keyring, role).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         _write_new(folder / f"{role}.key", pem)
     _write_new(folder / PUBLIC_FILE, public_keyring_bytes(keyring.public) + b"\n")
-    return keyring
 
 
 def load_keyring(folder: Path) -> Keyring:
