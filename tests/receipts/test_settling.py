@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbeat_receipts.claims import CASE_GROUPS, Fault, Group
-from agentbeat_receipts.claims.bindings import _REMEMBERED, ContentDigests
+from agentbeat_receipts.claims.bindings import _LONGEST, _REMEMBERED, ContentDigests
 from agentbeat_receipts.claims.settling import Settler, settle
 from agentbeat_receipts.claims.tallies import ClaimTally, Tally
 from agentbeat_receipts.claims.tallying import EXAMPLES, merge, merged, note
@@ -250,11 +250,15 @@ def test_a_digest_of_a_material_is_its_own_remembered_or_not(name: str) -> None:
     digests = ContentDigests()
     for place in [*range(_REMEMBERED + 2), 0, 1]:
         content = {name: place, "\uffff": name, "cost": True}
-        assert digests.material("catalogue", content) == material_digest("catalogue", content)
         turned = dict(reversed(content.items()))
-        assert digests.material("catalogue", turned) == material_digest("catalogue", content)
-    assert digests.material("chooser", {name: 1}) != digests.material("scorer", {name: 1})
-    assert digests.material("chooser", {name: 1}) != digests.material("chooser", {name: True})
+        made = digests.materials(
+            {"catalogue": content, "chooser": turned, "scorer": {**content, name: place < 9}}
+        )
+        assert made["catalogue"] == material_digest("catalogue", content)
+        assert made["chooser"] == material_digest("chooser", content)
+        assert made["scorer"] == material_digest("scorer", {**content, name: place < 9})
+    long = {"catalogue": {name: "x" * (_LONGEST + 1)}}
+    assert digests.materials(long) == {"catalogue": material_digest("catalogue", long["catalogue"])}
 
 
 def test_a_domain_that_forgets_to_say_what_a_claim_needs_is_refused() -> None:

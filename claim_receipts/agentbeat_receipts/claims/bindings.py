@@ -3,7 +3,7 @@
 A material that has a component's name must have the digest of that component in the receipt, and one that
 the manifest lists the digest there. What the digest of a material is, is said in `objects.materials`.
 
->>> ContentDigests().material("chooser", {"chooser": "subset"})[:15]
+>>> ContentDigests().materials({"chooser": {"chooser": "subset"}})["chooser"][:15]
 'sha256:54853a01'
 """
 
@@ -24,9 +24,9 @@ from agentbeat_receipts.objects.base import type_name
 
 __all__ = ["Broken", "ContentDigests", "broken_bindings"]
 
-#: How many digests are remembered, and the longest text that is.
-_REMEMBERED: Final = 64
-_LONGEST: Final = 1 << 16
+#: How many sets of materials are remembered, and the longest text of one that is: 4 MiB at most.
+_REMEMBERED: Final = 256
+_LONGEST: Final = 1 << 14
 
 _COMPONENTS: Final = frozenset[str](COMPONENTS)
 
@@ -54,26 +54,23 @@ class Broken:
 class ContentDigests:
     """Digests of private content as it stands in an opening: exact, and in normal form C.
 
-    In ASCII the text at hand is the canonical one, and is hashed. Another text takes longer to bring into
-    canonical order, so the last few digests of such are remembered, by the whole of the text: a remembered
-    digest is never that of another content.
+    The openings of an arm carry the same materials over and over, so the digests of the last few sets are
+    remembered by the whole of their text: a remembered digest is never that of another content.
     """
 
     def __init__(self) -> None:
-        self._remembered: dict[tuple[str, str], str] = {}
+        self._remembered: dict[str, Mapping[str, str]] = {}
 
-    def material(self, name: str, content: Any) -> str:
-        """The digest of a material, as `material_digest` makes it."""
-        text = _text(content)
-        if text.isascii():
-            return object_digest(type_name(f"material.{name}"), text.encode())
-        found = self._remembered.get((name, text))
+    def materials(self, contents: Mapping[str, Any]) -> Mapping[str, str]:
+        """The digest of each material, as `material_digest` makes it."""
+        text = _text(contents)
+        found = self._remembered.get(text)
         if found is None:
-            found = material_digest(name, content)
+            found = {name: _digest(name, content) for name, content in contents.items()}
             if len(text) <= _LONGEST:
                 if len(self._remembered) >= _REMEMBERED:
                     self._remembered.clear()
-                self._remembered[name, text] = found
+                self._remembered[text] = found
         return found
 
     def profile(self, content: Any) -> str:
@@ -97,10 +94,11 @@ def broken_bindings(
         detail = f"got an opening of {opening.domain}, expected {domain}"
         return (Broken(None, Fault.DOMAIN_DIFFERS, detail),)
     broken: list[Broken] = []
+    made = digests.materials(opening.materials)
     for name, group in case.groups.items():
-        if group in case.removed or name not in opening.materials:
+        got = made.get(name)
+        if got is None or group in case.removed:
             continue
-        got = digests.material(name, opening.materials[name])
         if name in _COMPONENTS and Group.Q not in case.removed:
             ran = case.receipt.components[name]  # type: ignore[index]  # it is a component's name
             if ran is not None and ran != got:
@@ -108,3 +106,11 @@ def broken_bindings(
         if promised.get(name, got) != got:
             broken.append(Broken(group, Fault.MATERIAL_CONTRADICTS_MANIFEST, name))
     return tuple(broken)
+
+
+def _digest(name: str, content: Any) -> str:
+    """`material_digest`, without bringing into canonical form what is: in ASCII the text at hand is that."""
+    text = _text(content)
+    if not text.isascii():
+        return material_digest(name, content)
+    return object_digest(type_name(f"material.{name}"), text.encode())
