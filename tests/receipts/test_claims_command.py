@@ -18,7 +18,7 @@ from support.time_stamping import authority
 
 # Help.
 
-COMMANDS = ("keygen", "manifest", "anchor", "ticket", "verify", "explain", "open", "schema")
+COMMANDS = ("keygen", "manifest", "anchor", "ticket", "verify", "explain", "open", "corpus", "schema")
 
 
 def test_the_help_lists_every_command_and_the_exit_codes() -> None:

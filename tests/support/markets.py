@@ -99,7 +99,8 @@ def setting(model: Model = MENU, **changes: Any) -> Setting:
         changes["schema"] = Schema(form=changes.pop("form"))
     if isinstance(changes.get("chooser"), str):
         changes["chooser"] = Chooser(chooser=changes["chooser"])
-    return replace(Setting(catalogue=CATALOGUE, model=model, parser=PARSER), **changes)
+    members: dict[str, Any] = {"catalogue": CATALOGUE, "model": model, "parser": PARSER}
+    return Setting(**{**members, **changes})
 
 
 def ran(

@@ -51,7 +51,8 @@ def json_answer(
     note, pressure = answer.get("note", ""), answer.get("pressure", "")
     if isinstance(pressure, list) and all(isinstance(phrase, str) for phrase in pressure):
         pressure = ". ".join(pressure)
-    if not isinstance(note, str) or not isinstance(pressure, str):
+    # A number's characters are text of another class.
+    if type(note) is not str or type(pressure) is not str:
         raise UnreadableError("a note or pressure that is no text")
     if any("\ud800" <= character <= "\udfff" for character in note):
         raise UnreadableError("a note with half of a character")

@@ -57,7 +57,7 @@ _SMALL: Final = {word: value for value, word in enumerate(UNITS)} | {
 #: Every word that an amount in words is made of, but for `and`.
 NUMBER_WORDS: Final = (*_SMALL, "hundred", "thousand")
 
-_DIGITS: Final = r"\d+(?:(?:[.,'’]|[ _](?=\d{3}(?!\d)))\d+)*"
+_DIGITS: Final = r"[0-9]+(?:(?:[.,'’]|[ _](?=[0-9]{3}(?![0-9])))[0-9]+)*"
 _WORD: Final = "(?:" + "|".join(sorted(NUMBER_WORDS, key=len, reverse=True)) + r")\b"
 _WORDS: Final = rf"{_WORD}(?:(?:[ -]and)?[ -]{_WORD})*"
 #: What an amount without its currency looks like, in lower case and compatibility form.
@@ -65,7 +65,7 @@ _AMOUNT: Final = (
     rf"(?:(?P<digits>{_DIGITS})(?:(?P<bare>,-{{1,2}})|(?P<k> ?k\b| thousand\b))?|(?P<words>{_WORDS}))"
 )
 
-_PLAIN: Final = re.compile(r"(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?")
+_PLAIN: Final = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,2}))?")
 _SEPARATORS: Final = re.compile(r"[.,'’ _]")
 _LONGEST: Final = 64
 
@@ -112,7 +112,7 @@ class Money:
         if match["k"]:
             whole, _, fraction = digits.replace(",", ".").partition(".")
             # `1,200k` may be a million or a thousand.
-            if not (whole + fraction).isdecimal() or len(fraction) > 2:
+            if not (whole + fraction).isdigit() or len(fraction) > 2:
                 raise _refused(match[0])
             return self._units(whole, fraction, match[0], shift=3)
         if match["bare"]:

@@ -109,13 +109,14 @@ def item_prices(price: int, costs: Mapping[str, int]) -> dict[str, int]:
 def amount_text(units: int, exponent: int) -> str:
     """A non-negative amount as a plain decimal of the currency.
 
-    >>> amount_text(120050, -2), amount_text(5, -2), amount_text(12, 2)
-    ('1200.50', '0.05', '1200')
+    >>> amount_text(120050, -2), amount_text(5, -2), amount_text(12, 2), amount_text(1000, -3)
+    ('1200.50', '0.05', '1200', '1.0000')
     """
     if exponent >= 0:
         return str(units * 10**exponent)
     digits = str(units).rjust(1 - exponent, "0")
-    return f"{digits[:exponent]}.{digits[exponent:]}"
+    # `1.000` could be a thousand; with a fourth decimal it is one.
+    return f"{digits[:exponent]}.{digits[exponent:]}" + ("0" if exponent == -3 else "")
 
 
 def _written(offer: MenuOffer, catalogue: Catalogue, schema: Schema, exponent: int) -> dict[str, Any]:
