@@ -74,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
 def _modules() -> dict[str, ModuleType]:
     from agentbeat_receipts.commands import (
         anchor,
+        corpus,
         explain,
         keygen,
         manifest,
@@ -91,5 +92,6 @@ def _modules() -> dict[str, ModuleType]:
         "verify": verify,
         "explain": explain,
         "open": opening,
+        "corpus": corpus,
         "schema": schema,
     }

@@ -16,6 +16,7 @@ __all__ = [
     "STANDARD_OUTPUT",
     "UsageError",
     "add_reports",
+    "add_seed",
     "digest_of",
     "new_file",
     "probe_reports",
@@ -50,6 +51,13 @@ def digest_of(text: str) -> str:
     if not _DIGEST.fullmatch(text):
         raise argparse.ArgumentTypeError(f"got {cut(text)!r}, expected sha256: and 64 hex digits")
     return text
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """The seed of a corpus."""
+    parser.add_argument(
+        "--seed", metavar="N", type=_seed, default=1, help="a whole number (default: %(default)s)"
+    )
 
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
@@ -118,3 +126,9 @@ def write_report(path: str, data: bytes, *, force: bool = False) -> None:
         raise UsageError(f"{path}: there already, and nothing is overwritten") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"got {cut(text)!r}, expected a whole number from 0 on")
+    return int(text)

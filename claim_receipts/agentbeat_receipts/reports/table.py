@@ -21,14 +21,14 @@ from agentbeat_receipts.objects import Manifest
 from agentbeat_receipts.reports.exactness import number_text
 from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
 from agentbeat_receipts.reports.outcomes import ExitCode, headline, outcome_of, verdict_text
-from agentbeat_receipts.reports.wording import analysis_lines, counts_text, value_text
+from agentbeat_receipts.reports.wording import analysis_lines, counts_text, mean_text, value_text
 from agentbeat_receipts.verification.reasons import Verdict
 
 __all__ = ["render_table"]
 
 WIDEST: Final = 120
 
-#: From this width on the groups that a claim needs have a column.
+#: From this width on there is room for exact sums and for the groups that a claim needs.
 _ROOMY: Final = 110
 #: How many places of a reason, reasons of a claim, and blockers are shown.
 _PLACES: Final = 5
@@ -109,7 +109,7 @@ def _claims(report: ClaimReport, width: int) -> Table:
     table = Table(box=SIMPLE_HEAD, expand=True, pad_edge=False)
     table.add_column("claim", overflow="fold")
     table.add_column("verdict", overflow="fold")
-    table.add_column("sum/count = mean", overflow="fold")
+    table.add_column("sum/count = mean" if roomy else "mean", overflow="fold")
     table.add_column("of", no_wrap=True)
     if roomy:
         table.add_column("needs", no_wrap=True)
@@ -123,7 +123,7 @@ def _claims(report: ClaimReport, width: int) -> Table:
         cells = [
             Text(cut(claim.claim)),
             Text(str(claim.verdict), _STYLES[claim.verdict]),
-            Text(value_text(claim.value)),
+            Text(value_text(claim.value) if roomy else mean_text(claim.value)),
             Text(of),
             *([Text("".join(claim.depends_on))] if roomy else []),
             Text(_why(claim)),
@@ -152,8 +152,9 @@ def _analyses(claim: ClaimVerdict, manifest: Manifest | None) -> Iterator[Text]:
         title = f"{claim.claim} {cut(analysis.contract)}: {cut(analysis.outcome)}"
         yield Text(f"{title} over {analysis.subjects} profiles", "bold")
         lines = list(analysis_lines(analysis, manifest))
+        widest = max((len(name) for name, _ in lines[: 2 * _REASONS]), default=0)
         for name, number in lines[: 2 * _REASONS]:
-            yield Text(f"  {name:<16} {value_text(number)}")
+            yield Text(f"  {name:<{widest}}  {value_text(number)}")
         if len(lines) > 2 * _REASONS:
             yield Text(f"  and {len(lines) - 2 * _REASONS} more numbers", "dim")
     if len(claim.analyses) > _REASONS:

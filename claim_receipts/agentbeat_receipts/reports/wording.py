@@ -9,7 +9,7 @@ from agentbeat_receipts.claims.results import Analysis
 from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, Pair, Sign
 from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 
-__all__ = ["analysis_lines", "counts_text", "value_text"]
+__all__ = ["analysis_lines", "counts_text", "mean_text", "value_text"]
 
 
 def value_text(value: Pair | None) -> str:
@@ -20,6 +20,11 @@ def value_text(value: Pair | None) -> str:
     if decimal is None:
         return "no value"
     return f"{ratio_text(value)} {decimal if decimal.startswith('≈') else f'= {decimal}'}"
+
+
+def mean_text(value: Pair | None) -> str:
+    """The mean alone; empty where there is no number."""
+    return "" if value is None else decimal_text(value) or "no value"
 
 
 def counts_text(counts: Mapping[str, int], limit: int = 16) -> str:
