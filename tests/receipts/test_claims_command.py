@@ -248,3 +248,17 @@ def test_a_broken_bundle_is_said_and_nothing_is_written(tmp_path: Path) -> None:
     assert ran.code == 2
     assert "manifest.json: S-REQUIRED" in ran.err
     assert not (folder / "tickets").exists()
+
+
+def test_a_file_system_without_links_takes_reports_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("os.link", refuse)
+    write_report(str(tmp_path / "report.json"), b"one")
+    assert (tmp_path / "report.json").read_bytes() == b"one"
+    assert len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(UsageError, match="there already"):
+        write_report(str(tmp_path / "report.json"), b"two")

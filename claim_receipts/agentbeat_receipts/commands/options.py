@@ -120,12 +120,22 @@ def write_report(path: str, data: bytes, *, force: bool = False) -> None:
         if force:
             temporary.replace(place)
         else:
-            # A link is refused where a name is taken, also by one who came in between.
-            os.link(temporary, place)
+            _link_new(temporary, place)
     except FileExistsError:
         raise UsageError(f"{path}: there already, and nothing is overwritten") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _link_new(temporary: Path, place: Path) -> None:
+    """Give a file its name, unless the name is taken, also by one who came in between."""
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links: then the name was free a moment ago, and that has to do.
+        temporary.rename(place)
 
 
 def _seed(text: str) -> int:
