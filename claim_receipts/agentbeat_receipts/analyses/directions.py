@@ -10,7 +10,7 @@ A decreasing contract is the mirror image: it passes exactly when the increasing
 values. Its bound is then an upper one, and lies below minus the threshold. A report of an increasing contract
 has a lower bound and no upper one, of a decreasing contract the other way round.
 
-    contrasts 36 37 39 42 of 4 profiles: estimate 154/4, lower bound 149/4 (the 13th of 256 resamples)
+    contrasts 36 38 39 41 of 4 profiles: estimate 154/4, lower bound 148/4 (the 13th of 256 resamples)
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def envelope(bound: Bound, denominator: int) -> tuple[Pair, Pair]:
 
 
 def side(bound: Bound, boundary: int) -> int:
-    """1 or -1 where the whole envelope is above or below the boundary, 0 where the boundary is in or on it."""
+    """1 or -1 where the whole envelope is above or below the boundary; 0 where that is in or on it."""
     return (bound.low > boundary) - (bound.high < boundary)
 
 

@@ -67,7 +67,7 @@ def exact_quantiles(
     if affordable[way] > limits.exact_steps:
         raise TooMuchWork(
             f"exact distribution of {size} profiles over {max(counts)} units:"
-            f" {affordable[way]:.0e} steps, at most {limits.exact_steps:.0e}"
+            f" {affordable[way]} steps, at most {limits.exact_steps}"
         )
     shifted = WAYS[way][1](counts, quantiles)
     return tuple(size * least + unit * total for total in shifted)

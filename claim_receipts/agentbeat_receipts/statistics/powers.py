@@ -55,8 +55,9 @@ def stream_power(coefficients: Sequence[int], exponent: int) -> Iterator[int]:
     places = [-j for j in steps]
     for k in range(1, degree * exponent + 1):
         before = [window[place] for place in places]
-        ahead: int = sum(map(mul, weighted, before))
-        coefficient = (ahead - k * sum(map(mul, plain, before))) // (k * lowest)
+        one: int = sum(map(mul, weighted, before))
+        other: int = sum(map(mul, plain, before))
+        coefficient = (one - k * other) // (k * lowest)
         window.append(coefficient)
         if len(window) > keep:
             del window[: len(window) - degree]
@@ -65,7 +66,8 @@ def stream_power(coefficients: Sequence[int], exponent: int) -> Iterator[int]:
 
 def slot_digits(coefficients: Sequence[int], exponent: int) -> int:
     """A width in decimal digits that every coefficient of the power fits into."""
-    return (sum(coefficients) ** exponent).bit_length() * 30103 // 100_000 + 1
+    greatest: int = sum(coefficients) ** exponent
+    return greatest.bit_length() * 30103 // 100_000 + 1
 
 
 def packed_power(coefficients: Sequence[int], exponent: int) -> list[int]:
