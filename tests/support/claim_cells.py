@@ -6,24 +6,44 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agentbeat_receipts.claims import Cell, ClaimValue
+from agentbeat_receipts.analyses import judge_direction, judge_stability
+from agentbeat_receipts.claims import Analysis, Cell, ClaimFinding, ClaimValue, Fault
 from agentbeat_receipts.objects import (
     Arm,
     Assignment,
     Contract,
     DirectionContract,
     Manifest,
+    Pair,
     ReportedAnalysis,
     StabilityContract,
 )
+from agentbeat_receipts.statistics import Ratio, compare
 from support.receipt_batches import COMPONENT_DIGESTS, manifest
 
-__all__ = ["SEED", "Rows", "cells_of", "direction", "promised", "reported", "stability"]
+__all__ = [
+    "SEED",
+    "Judged",
+    "Rows",
+    "cells_of",
+    "direction",
+    "equal",
+    "faults",
+    "judged_direction",
+    "judged_stability",
+    "promised",
+    "ratio",
+    "reported",
+    "stability",
+    "steps",
+    "switches",
+]
 
 SEED = base64.b64encode(b"a seed").decode()
 
 #: One row of values for each profile: by arm, the values of its replicates.
 Rows = Sequence[Mapping[str, Sequence[ClaimValue]]]
+Judged = tuple[tuple[ClaimFinding, ...], Analysis]
 
 
 def _shared(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,3 +139,48 @@ def _filled(values: Iterable[ClaimValue]) -> Cell:
     for value in values:
         cell.add(value)
     return cell
+
+
+def steps(contrasts: Sequence[int], *, sign: int = 1, base: int = 100) -> Rows:
+    """Three levels, once each: a base, half of the contrast above it, all of it above it."""
+    return [
+        {"low": [base], "middle": [base + sign * (contrast // 2)], "high": [base + sign * contrast]}
+        for contrast in contrasts
+    ]
+
+
+def switches(contrasts: Sequence[int], *, replicates: int = 2, spread: int = 0) -> Rows:
+    """Two arms with these contrasts; replicates of a cell lie `spread` apart around its mean."""
+    around = [spread * (2 * place - replicates + 1) for place in range(replicates)]
+    return [
+        {"off": [100 + by for by in around], "on": [100 + contrast + by for by in around]}
+        for contrast in contrasts
+    ]
+
+
+def judged_direction(rows: Rows, report: ReportedAnalysis | None = None, **changes: Any) -> Judged:
+    """C1 of these rows, under the contract with these changes."""
+    contract = direction(**changes)
+    return judge_direction(contract, promised(contract, rows), cells_of(rows), report)
+
+
+def judged_stability(rows: Rows, report: ReportedAnalysis | None = None, **changes: Any) -> Judged:
+    """C3 of these rows, likewise."""
+    contract = stability(**changes)
+    return judge_stability(contract, promised(contract, rows), cells_of(rows), report)
+
+
+def faults(judged: Judged) -> list[Fault]:
+    """Why it does not pass."""
+    return [finding.fault for finding in judged[0]]
+
+
+def ratio(pair: Pair | None) -> Ratio:
+    """A pair's integers."""
+    assert pair is not None
+    return Ratio(int(pair.pair[0]), int(pair.pair[1]))
+
+
+def equal(pair: Pair | None, numerator: int, denominator: int) -> bool:
+    """Whether a pair is this number."""
+    return compare(ratio(pair), Ratio(numerator, denominator)) == 0

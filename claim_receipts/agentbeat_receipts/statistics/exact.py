@@ -134,12 +134,8 @@ def _dense(counts: _Counts) -> list[int]:
 
 def _reach(coefficients: Sequence[int], size: int, rank: int) -> int:
     """The least sum that at least `rank` resamples do not exceed."""
-    reached = 0
-    for total, ways in enumerate(stream_power(coefficients, size)):
-        reached += ways
-        if reached >= rank:
-            return total
-    raise ValueError(f"rank {rank}, expected at most the {reached} resamples")
+    counted = accumulate(stream_power(coefficients, size))
+    return next(total for total, reached in enumerate(counted) if reached >= rank)
 
 
 def _bisected(at_most: _AtMost, counts: _Counts, quantiles: Sequence[Ratio]) -> tuple[int, ...]:
