@@ -33,7 +33,7 @@ from agentbeat_receipts.verification.facts import Foreign, ReceiptFacts, Sightin
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
 
-__all__ = ["Holdings", "choose_manifest", "is_altered", "object_digest_of", "sort_out", "take_in"]
+__all__ = ["Held", "Holdings", "choose_manifest", "is_altered", "object_digest_of", "sort_out", "take_in"]
 
 BodyT = TypeVar("BodyT", bound=Body)
 
@@ -84,13 +84,17 @@ class Holdings:
 
 
 @dataclass(slots=True)
-class _Held:
-    """One object, with every signature and hint that it came with."""
+class Held:
+    """One object, with every signature and hint that it came with (a `Sighting`)."""
 
     body: Body
     message: bytes
     keyring: PublicKeyring
     copies: dict[tuple[bytes | None, str | None], Document] = field(default_factory=dict)
+
+    def take(self, copy: Document) -> None:
+        """One more copy of it."""
+        self.copies.setdefault((copy.signature, copy.key_id), copy)
 
     @property
     def kind(self) -> type[Body]:
@@ -120,7 +124,7 @@ def take_in(deliveries: Iterable[Delivery], keyring: PublicKeyring, manifest: st
         manifest: digest of the manifest that is meant; None when the deliveries hold one only.
     """
     findings: list[Finding] = []
-    held: dict[str, _Held] = {}
+    held: dict[str, Held] = {}
     for delivery in deliveries:
         try:
             reading = read_whole(delivery.content)
@@ -129,8 +133,7 @@ def take_in(deliveries: Iterable[Delivery], keyring: PublicKeyring, manifest: st
             continue
         document = reading.document
         digest, message = object_digest_of(reading)
-        item = held.setdefault(digest, _Held(document.body, message, keyring))
-        item.copies.setdefault((document.signature, document.key_id), document)
+        held.setdefault(digest, Held(document.body, message, keyring)).take(document)
     return sort_out(held, findings, manifest)
 
 

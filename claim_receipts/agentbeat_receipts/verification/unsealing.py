@@ -16,7 +16,7 @@ from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
 
-__all__ = ["Openings", "open_all"]
+__all__ = ["Openings", "open_all", "opening_faults", "unsealed"]
 
 
 BodyT = TypeVar("BodyT", Envelope, Opening)
@@ -47,7 +47,7 @@ def open_all(
         candidates = [(opening, opening.contents()) for opening in plain.get(assignment, ())]
         unopened = Reason.OPENING_MISSING
         for envelope in envelopes.get(assignment, ()):
-            found = _unsealed(envelope, receipt, auditor)
+            found = unsealed(envelope, receipt, auditor)
             if not isinstance(found, Reason):
                 candidates.append(found)
             elif found in (Reason.OPENING_SEALED, Reason.OPENING_UNDECRYPTABLE):
@@ -57,7 +57,7 @@ def open_all(
         if not candidates:
             result.findings.append(Finding(unopened, assignment))
         for opening, contents in candidates:
-            faults = [*_faults(opening, contents, receipt), *_reuse(opening, nonces)]
+            faults = [*opening_faults(opening, contents, receipt), *_reuse(opening, nonces)]
             result.findings.extend(faults)
             if not faults:
                 result.opened[assignment] = opening
@@ -71,9 +71,10 @@ def _by_assignment(bodies: Mapping[str, BodyT]) -> dict[str, list[BodyT]]:
     return found
 
 
-def _unsealed(
+def unsealed(
     envelope: Envelope, receipt: Receipt, auditor: X25519PrivateKey | None
 ) -> tuple[Opening, Contents] | Reason:
+    """What an envelope holds, with what its commitments are over; or why it is not to be had."""
     raw = envelope.envelope_bytes()
     if envelope_digest(raw) != receipt.envelope:
         return Reason.ENVELOPE_DIGEST_MISMATCH
@@ -97,7 +98,8 @@ def _unsealed(
     return body, reading.contents or body.contents()
 
 
-def _faults(opening: Opening, contents: Contents, receipt: Receipt) -> Iterator[Finding]:
+def opening_faults(opening: Opening, contents: Contents, receipt: Receipt) -> Iterator[Finding]:
+    """Everything in which an opening is not the one that the receipt commits to."""
     subject = receipt.assignment
     nonce = opening.nonce_bytes()
     if len(nonce) != NONCE_BYTES:

@@ -1,0 +1,180 @@
+"""The verdict on a batch of any length, in the memory of what is kept of each receipt.
+
+The deliveries are read twice, in several processes:
+
+    1 sighted    receipts and tickets become records, signatures are checked; objects of which a batch has
+                 one are kept; envelopes and openings are put off
+      between    the chain is checked on the records: `verification.framing`, `verification.chaining`
+    2 opened     envelopes and openings are held against their receipts, replayed and summed
+
+and each claim is judged from the sums. Steps, reasons and verdicts are those of `claims.verifier.verify`;
+what the report does not have are the terminals and openings themselves.
+
+A third reading takes place where it cannot be helped: when objects of others carry signatures that are no
+good (they may be ours, altered), when two receipts share a nonce (whose opening counts is then a matter of
+their order), and when there is no manifest to name the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from agentbeat_receipts.anchors.outcomes import ProvenAnchor
+from agentbeat_receipts.anchors.trust import AnchorTrust
+from agentbeat_receipts.claims.domains import Domain
+from agentbeat_receipts.claims.judging import judge
+from agentbeat_receipts.claims.results import ClaimReport
+from agentbeat_receipts.deliveries import Delivered
+from agentbeat_receipts.keys import PublicKeyring
+from agentbeat_receipts.objects import Body, Manifest
+from agentbeat_receipts.streams.gathering import Gathering
+from agentbeat_receipts.streams.ledgers import Ledger
+from agentbeat_receipts.streams.openings import Frame
+from agentbeat_receipts.streams.passes import Passes, Progress, Terminals
+from agentbeat_receipts.streams.pools import usable_cores, worker_pool
+from agentbeat_receipts.streams.records import ReceiptRecord
+from agentbeat_receipts.streams.settings import Settings
+from agentbeat_receipts.streams.settlements import Settlement, shared_nonces
+from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
+from agentbeat_receipts.verification.chaining import terminals
+from agentbeat_receipts.verification.holdings import Holdings, choose_manifest, sort_out
+from agentbeat_receipts.verification.reasons import Reason
+from agentbeat_receipts.verification.results import ChainReport, Finding
+from agentbeat_receipts.verification.verifier import assemble, check_auditor, held_findings
+
+__all__ = ["verify_stream"]
+
+#: Up to so many receipts the report lists its openings and envelopes by digest.
+LISTED: Final = 32
+
+
+def verify_stream(
+    source: Iterable[Delivered],
+    keyring: PublicKeyring,
+    *,
+    domains: Iterable[Domain],
+    manifest: str | None = None,
+    anchors: Iterable[ProvenAnchor] = (),
+    trust: AnchorTrust | None = None,
+    auditor: X25519PrivateKey | None = None,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> ClaimReport:
+    """The verdict on every claim of what is delivered, as `claims.verifier.verify` gives it.
+
+    Args:
+        source: the deliveries, in one order each time that they are iterated over; see `stream_bundle`.
+        keyring, domains, manifest, anchors, trust, auditor: as of `verify`.
+        workers: how many processes read and replay; without it, as many as there are cores. With more than
+            one, domains must be importable in another process.
+        progress: called now and then.
+
+    Returns:
+        the report; its chain has no terminals and no openings, and of more than 32 receipts the digests of
+        openings and envelopes are not among its evidence.
+
+    Raises:
+        KeyRefused: `auditor` is not the private key of the keyring's auditor.
+        StreamError: a worker has ended, or the deliveries changed from one reading to the next.
+        ValueError: two domains of one name, a source that can be read once only, or no worker.
+    """
+    known = tuple(domains)
+    if len({domain.name for domain in known}) != len(known):
+        raise ValueError("two domains of one name, expected each name once")
+    if iter(source) is source:
+        raise ValueError("an iterator, expected deliveries that can be read more than once")
+    count = usable_cores() if workers is None else workers
+    if count < 1:
+        raise ValueError(f"{count} workers, expected at least 1")
+    check_auditor(auditor, keyring)
+    settings = Settings.of(keyring, auditor, known)
+    with worker_pool(count, settings) as pool:
+        passes = Passes(source, pool, progress or (lambda _: None))
+        gathering = Gathering()
+        ledger = Ledger(keyring, gathering)
+        passes.sighted(ledger)
+        ours, _ = choose_manifest(ledger.held, manifest)
+        if ours is not None:
+            passes.altered(ledger, ours)
+        holdings = sort_out(ledger.held, [], manifest)
+        ledger.close()
+        gathering.add(holdings.findings)
+        if holdings.ambiguous:
+            return _ambiguous(passes, ledger, holdings, gathering)
+        anchorage = take_anchors(holdings, tuple(anchors), trust)
+        gathering.add((*anchorage.findings, *held_findings(holdings)))
+        settled = _settled(passes, ledger, holdings, known, gathering)
+    if not any(holdings.ours.values()) and not settled.settlement.sound:
+        gathering.add((Finding(Reason.NOTHING_SOUND, ""),))
+    shut = Reason.OPENING_SEALED if auditor is None else Reason.OPENING_UNDECRYPTABLE
+    gathering.add(settled.settlement.missing(terminals(holdings), shut))
+    chain = assemble(holdings, gathering.findings(), anchorage, settled.settlement.opened)
+    chain = _listing(chain, settled.settlement.digests)
+    return judge(chain, settled.settlement.tally, settled.domain)
+
+
+class _Settled(NamedTuple):
+    settlement: Settlement
+    domain: Domain | None
+
+
+def _settled(
+    passes: Passes, ledger: Ledger, holdings: Holdings, domains: tuple[Domain, ...], gathering: Gathering
+) -> _Settled:
+    """Openings against receipts, and the sums, in as few readings as it takes."""
+    manifest = holdings.manifest
+    records: dict[str, ReceiptRecord] = terminals(holdings)  # type: ignore[assignment]  # they are all records
+    places = {} if manifest is None else {entry.assignment: entry for entry in manifest.assignments}
+    held = Terminals(records, places)
+    domain = None if manifest is None else _named({manifest.domain}, domains)
+    frame = Frame(
+        ours=holdings.manifest_digest,
+        manifest=None if manifest is None else _without_lists(manifest),
+        domain=None if domain is None else domain.name,
+        settling=manifest is not None,
+        listing=len(records) <= LISTED,
+    )
+    found = passes.opened(ledger, frame, held, gathering)
+    if found.collided:
+        watching = replace(frame, settling=False, watched=frozenset(found.collided))
+        findings, refused = shared_nonces(passes.opened(ledger, watching, held, gathering).candidates)
+        gathering.add(findings)
+        frame = replace(frame, refused=refused)
+        found = passes.opened(ledger, frame, held, gathering)
+    if manifest is None:
+        domain = _named(found.domains, domains)
+        frame = replace(frame, settling=True, domain=None if domain is None else domain.name)
+        found = passes.opened(ledger, frame, held, gathering)
+    return _Settled(found, domain)
+
+
+def _named(names: set[str], domains: tuple[Domain, ...]) -> Domain | None:
+    return next((domain for domain in domains if {domain.name} == names), None)
+
+
+def _without_lists(manifest: Manifest) -> Manifest:
+    """What a worker needs of it with every task; the assignments in question come beside."""
+    return manifest.model_copy(update={"assignments": (), "profiles": (), "contracts": ()})
+
+
+def _ambiguous(passes: Passes, ledger: Ledger, holdings: Holdings, gathering: Gathering) -> ClaimReport:
+    """Of several manifests nothing is said, but that some deliveries cannot be read."""
+    frame = Frame(ours=None, manifest=None, domain=None, settling=True)
+    aside = Gathering()
+    found = passes.opened(ledger, frame, Terminals({}, {}), aside)
+    gathering.add(finding for finding in aside.findings() if finding.reason is Reason.OBJECT_UNREADABLE)
+    return judge(assemble(holdings, gathering.findings(), Anchorage(), ()), found.tally, None)
+
+
+def _listing(chain: ChainReport, digests: Iterable[tuple[type[Body], str]]) -> ChainReport:
+    """The report with the digests of envelopes and openings, where they were asked for."""
+    held = dict(chain.held)
+    for kind, digest in digests:
+        held[kind] = (*held.get(kind, ()), digest)
+    held = {kind: tuple(sorted(found)) for kind, found in held.items()}
+    evidence = tuple(sorted(digest for found in held.values() for digest in found))
+    return replace(chain, held=held, evidence=evidence)
