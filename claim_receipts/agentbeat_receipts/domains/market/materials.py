@@ -1,7 +1,8 @@
 """What a market run is made with: each material as a frozen record with exact members.
 
-A material stands in the opening in full, and its digest where it was promised. Money is an integer in units
-of the manifest's exponent: at -2, `12000` is 120.00. Percentages are integers too.
+A material that a replay takes stands in the opening in full: all but prompt and horizon. Its digest stands
+where it was promised. Money is an integer in units of the manifest's exponent: at -2, `12000` is 120.00.
+Percentages are integers too.
 
     catalogue                                 K  components and what they cost the seller
     chooser                                   D  how the buyer decides

@@ -52,7 +52,7 @@ class Run:
 
     Args:
         profile: the buyer, as exact JSON.
-        materials: what the run was made with, as exact JSON by name.
+        materials: what the run is replayed with, as exact JSON by name.
         components: the digest of each of the nine components.
         attempts: what happened, the terminal attempt last.
         values: all eight transaction claims.
@@ -131,7 +131,7 @@ def simulate(
         cause = attempt.failure
     return Run(
         profile=content,
-        materials=setting.materials,
+        materials=setting.opened,
         components=setting.components,
         attempts=tuple(attempts),
         values={**_values(setting, valuation, deal), "information_fidelity": 1, "conduct_fidelity": 1},

@@ -61,8 +61,13 @@ class Setting:
 
     @cached_property
     def materials(self) -> Mapping[str, Any]:
-        """Every material by name as exact JSON, as an opening carries it."""
+        """Every material by name, as exact JSON."""
         return {name: getattr(self, name).model_dump(mode="json") for name in ("catalogue", *COMPONENTS)}
+
+    @cached_property
+    def opened(self) -> Mapping[str, Any]:
+        """The materials that an opening carries: all that a replay takes, so not prompt and horizon."""
+        return {name: made for name, made in self.materials.items() if name not in ("prompt", "horizon")}
 
     @cached_property
     def components(self) -> Mapping[ComponentName, str]:
