@@ -101,8 +101,9 @@ def test_a_connection_that_fails_is_no_answer(error: type[httpx.HTTPError], reas
     def fail(request: httpx.Request) -> httpx.Response:
         raise error("no")
 
-    with EndpointSeller("http://model", transport=httpx.MockTransport(fail)) as seller:
-        pytest.raises(NoAnswer, seller.answer, enquiry(), match=f"^{reason}$")
+    seller = EndpointSeller("http://model", transport=httpx.MockTransport(fail))
+    with seller, pytest.raises(NoAnswer, match=f"^{reason}$"):
+        seller.answer(enquiry())
 
 
 def test_content_that_is_null_is_an_empty_answer() -> None:
