@@ -79,6 +79,7 @@ def _modules() -> dict[str, ModuleType]:
         keygen,
         manifest,
         opening,
+        reproduce,
         schema,
         ticket,
         verify,
@@ -93,5 +94,6 @@ def _modules() -> dict[str, ModuleType]:
         "explain": explain,
         "open": opening,
         "corpus": corpus,
+        "reproduce": reproduce,
         "schema": schema,
     }

@@ -12,7 +12,7 @@ from agentbeat_receipts.corpus.controls import (
     whole_control,
 )
 from agentbeat_receipts.corpus.epochs import Epoch
-from agentbeat_receipts.corpus.folders import corpus_epochs, write_corpus
+from agentbeat_receipts.corpus.folders import CorpusWriter, corpus_epochs, write_corpus
 from agentbeat_receipts.corpus.making import CorpusKeys, MadeEpoch, deliveries_of, make_epoch
 from agentbeat_receipts.corpus.origins import OURS, OURS_AT_LENGTH, corpus_seed, keyring_of
 from agentbeat_receipts.corpus.prospective import prospective_epoch
@@ -36,6 +36,7 @@ __all__ = [
     "OURS_AT_LENGTH",
     "CorpusAuthority",
     "CorpusKeys",
+    "CorpusWriter",
     "Epoch",
     "MadeEpoch",
     "control_epochs",

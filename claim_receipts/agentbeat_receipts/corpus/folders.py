@@ -27,7 +27,7 @@ from agentbeat_receipts.corpus.repairs import repaired_epochs
 from agentbeat_receipts.corpus.retrospective import retrospective_epochs
 from agentbeat_receipts.keyring_files import write_keyring
 
-__all__ = ["CORPUS_FILE", "ROOT_FILE", "corpus_epochs", "write_corpus"]
+__all__ = ["CORPUS_FILE", "ROOT_FILE", "CorpusWriter", "corpus_epochs", "write_corpus"]
 
 CORPUS_FILE: Final = "corpus.json"
 ROOT_FILE: Final = "time-root.pem"
@@ -38,19 +38,19 @@ _README: Final = """\
 {at_length}
 
 Seed {seed}. `agentbeat claims corpus FOLDER --seed {seed}` makes it again: the same bytes, except for the
-envelopes of the prospective bundles, in which there is fresh randomness, and the receipts that name them.
+envelopes of the prospective bundles, in which there is fresh randomness, and the receipts, which name them.
 
 {table}
 
 `E1` to `E6` are retrospective: their openings lie in the clear, under nonces that are derived from the seed
 and hide nothing. `E7` is prospective, with tickets and a time anchor. The keys in `keys/` are made from the
-seed, and `{root}` is the root of a time-stamping authority that the corpus brings along: whoever has the seed
-has both, and neither is an independent witness.
+seed, and `{root}` is the root of a time-stamping authority that the corpus brings along, whose clock
+stands still: whoever has the seed has both, and neither is an independent witness.
 
 No verdict is stored here. To have one computed:
 
-    agentbeat claims verify E1 --keyring keys
-    agentbeat claims verify E7 --keyring keys --auditor-key keys/auditor.key --tsa-root {root}
+    agentbeat claims verify E1{suffix} --keyring keys
+    agentbeat claims verify E7{suffix} --keyring keys --auditor-key keys/auditor.key --tsa-root {root}
 
 `agentbeat claims reproduce --seed {seed}` verifies everything and prints it beside the paper's figures.
 """
@@ -66,10 +66,72 @@ def corpus_epochs(seed: bytes) -> Iterator[tuple[str, Epoch]]:
         yield f"controls/{epoch.key}", epoch
 
 
+class CorpusWriter:
+    """A corpus folder in the making.
+
+    Args:
+        folder: new, or empty.
+        number: the seed.
+        tar: whether each bundle is a tar.
+
+    Raises:
+        BundleError: the folder is there and not empty.
+        OSError: it cannot be written to.
+    """
+
+    def __init__(self, folder: Path, number: int, *, tar: bool = False) -> None:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise BundleError(f"{folder}: there already")
+        self.keys: Final = CorpusKeys.of(corpus_seed(number))
+        self._folder, self._number, self._tar = folder, number, tar
+        self._bundles: list[dict[str, Any]] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        write_keyring(folder / "keys", self.keys.keyring)
+        (folder / ROOT_FILE).write_bytes(self.keys.authority.root_pem())
+
+    def add(self, place: str, made: MadeEpoch) -> None:
+        """Write one bundle."""
+        path = f"{place}.tar" if self._tar else place
+        (self._folder / path).parent.mkdir(exist_ok=True)
+        write_bundle(self._folder / path, made.documents)
+        entry = {
+            "path": path,
+            "about": made.epoch.about,
+            "receipts": made.epoch.size,
+            "manifest": made.manifest.digest(),
+        }
+        self._bundles.append(entry)
+
+    def close(self) -> None:
+        """Write what the folder says of itself."""
+        listing = {
+            "format": "agentbeat-claim-corpus",
+            "version": 1,
+            "seed": self._number,
+            "origin": OURS,
+            "bundles": self._bundles,
+        }
+        (self._folder / CORPUS_FILE).write_bytes(canonical_bytes(listing) + b"\n")
+        (self._folder / "README.md").write_text(self._readme(), encoding="utf-8")
+
+    def _readme(self) -> str:
+        rows = [f"| `{entry['path']}` | {entry['receipts']} | {entry['about']} |" for entry in self._bundles]
+        table = "\n".join(["| bundle | receipts | what was run |", "|---|---|---|", *rows])
+        suffix = ".tar" if self._tar else ""
+        return _README.format(
+            ours=OURS,
+            at_length=OURS_AT_LENGTH,
+            seed=self._number,
+            table=table,
+            root=ROOT_FILE,
+            suffix=suffix,
+        )
+
+
 def write_corpus(
     folder: Path, number: int, *, tar: bool = False, on_written: Callable[[MadeEpoch], None] | None = None
 ) -> None:
-    """Write a whole corpus.
+    """Make and write a whole corpus.
 
     Args:
         folder: new, or empty.
@@ -80,44 +142,12 @@ def write_corpus(
     Raises:
         BundleError: the folder is there and not empty.
         OSError: it cannot be written to.
+        ValueError: a negative seed.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BundleError(f"{folder}: there already")
-    seed = corpus_seed(number)
-    keys = CorpusKeys.of(seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_keyring(folder / "keys", keys.keyring)
-    (folder / ROOT_FILE).write_bytes(keys.authority.root_pem())
-    bundles: list[dict[str, Any]] = []
-    for place, epoch in corpus_epochs(seed):
-        made = make_epoch(epoch, keys)
-        path = f"{place}.tar" if tar else place
-        (folder / path).parent.mkdir(exist_ok=True)
-        write_bundle(folder / path, made.documents)
-        bundles.append(_entry(path, made))
+    writer = CorpusWriter(folder, number, tar=tar)
+    for place, epoch in corpus_epochs(writer.keys.seed):
+        made = make_epoch(epoch, writer.keys)
+        writer.add(place, made)
         if on_written is not None:
             on_written(made)
-    listing = {
-        "format": "agentbeat-claim-corpus",
-        "version": 1,
-        "seed": number,
-        "origin": OURS,
-        "bundles": bundles,
-    }
-    (folder / CORPUS_FILE).write_bytes(canonical_bytes(listing) + b"\n")
-    (folder / "README.md").write_text(_readme(number, bundles), encoding="utf-8")
-
-
-def _entry(path: str, made: MadeEpoch) -> dict[str, Any]:
-    return {
-        "path": path,
-        "about": made.epoch.about,
-        "receipts": made.epoch.size,
-        "manifest": made.manifest.digest(),
-    }
-
-
-def _readme(number: int, bundles: list[dict[str, Any]]) -> str:
-    rows = [f"| `{entry['path']}` | {entry['receipts']} | {entry['about']} |" for entry in bundles]
-    table = "\n".join(["| bundle | receipts | what was run |", "|---|---|---|", *rows])
-    return _README.format(ours=OURS, at_length=OURS_AT_LENGTH, seed=number, table=table, root=ROOT_FILE)
+    writer.close()
