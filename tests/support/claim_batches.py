@@ -151,8 +151,7 @@ def batch(making: Making | None = None, **changes: Any) -> Parts:
             manifest=of.digest(),
             assignment=name,
             ticket=signing.ticket_digest(name),
-            nonce=base64.b64encode(derived_nonce(b"kiosk", name)).decode(),
-            **{"domain": "kiosk", **honest, **making.members.get(name, {})},
+            **{"domain": "kiosk", "nonce": _nonce(name), **honest, **making.members.get(name, {})},
         )
         made = facts(opening, **{**making.every, **making.disclosed.get(name, {})})
         written[name] = signing.receipt(opening, made)
@@ -174,6 +173,10 @@ def batch(making: Making | None = None, **changes: Any) -> Parts:
         closing=signing.close(),
         report=Document(body=report),
     )
+
+
+def _nonce(assignment: str) -> str:
+    return base64.b64encode(derived_nonce(b"kiosk", assignment)).decode()
 
 
 def _cells(disclosed: Mapping[tuple[str, str, str], list[ClaimValue]]) -> list[ReportedCell]:

@@ -14,12 +14,13 @@ from agentbeat_receipts.deliveries import Delivered
 
 __all__ = ["chunks"]
 
+#: How many deliveries make a task, and how many bytes.
 _MOST: Final = 128
 _MOST_BYTES: Final = 1024 * 1024
 
 
 def chunks(
-    deliveries: Iterable[Delivered], *, most: int = _MOST, most_bytes: int = _MOST_BYTES
+    deliveries: Iterable[Delivered], *, most: int | None = None, most_bytes: int | None = None
 ) -> Iterator[list[Delivered]]:
     """The deliveries in order, in lists.
 
@@ -27,6 +28,7 @@ def chunks(
         most: how many of them one list has at most.
         most_bytes: a list ends with the delivery that reaches so many bytes.
     """
+    most, most_bytes = most or _MOST, most_bytes or _MOST_BYTES
     chunk: list[Delivered] = []
     size = 0
     for delivery in deliveries:
