@@ -143,7 +143,11 @@ def _answered(contents: list[Any]) -> bytes:
     if not isinstance(seller, DETERMINISTIC):
         raise TypeError(f"the policy of a {type(seller).__name__}, which has none")
     brief = _typed(Brief, "brief", seen)
-    return policy_answer(seller, _catalogue(catalogue), _schema(schema), _normaliser(normaliser), brief)
+    made = (_catalogue(catalogue), _schema(schema), _normaliser(normaliser), brief)
+    try:
+        return policy_answer(seller, *made)
+    except ValidationError:
+        raise Contradiction(Fault.EVIDENCE_MALFORMED, "a policy whose price is beyond 2^53-1") from None
 
 
 _catalogue: Final = _material(Catalogue, "catalogue")
@@ -157,7 +161,7 @@ _model: Final = Remembered(_read_model)
 _reader: Final = Remembered(
     lambda contents: OfferReader(_parser(contents[0]), _schema(contents[1]), _normaliser(contents[2]))
 )
-_valuation: Final = Remembered(lambda content: Valuation(_typed(Profile, "profile", content)), most=4096)
+_valuation: Final = Remembered(lambda content: Valuation(_typed(Profile, "profile", content)), most=512)
 _first_best: Final = Remembered(
     lambda contents: first_best(_valuation(contents[0]), _catalogue(contents[1]).costs), most=4096
 )

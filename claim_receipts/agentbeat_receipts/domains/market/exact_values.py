@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 __all__ = ["Remembered", "same"]
 
 MadeT = TypeVar("MadeT")
+
+_LONGEST_KEY: Final = 16_384
 
 
 def same(left: Any, right: Any) -> bool:
@@ -28,7 +30,8 @@ class Remembered(Generic[MadeT]):
 
     Args:
         make: the function. What it raises is not remembered.
-        most: how many results are held; when there are more, all are forgotten.
+        most: how many results are held; when there are more, all are forgotten. Of content beyond 16 KiB
+            none is held, so that memory stays small whatever is delivered.
 
     >>> doubled = Remembered(lambda value: [*value, *value])
     >>> doubled([1]) is doubled([1]), doubled([True])
@@ -42,12 +45,14 @@ class Remembered(Generic[MadeT]):
 
     def __call__(self, content: Any) -> MadeT:
         key = repr(content)
-        if key not in self._made:
-            made = self._make(content)
+        if key in self._made:
+            return self._made[key]
+        made = self._make(content)
+        if len(key) <= _LONGEST_KEY:
             if len(self._made) >= self._most:
                 self._made.clear()
             self._made[key] = made
-        return self._made[key]
+        return made
 
 
 def _sorted_text(value: Any) -> str:

@@ -67,6 +67,7 @@ _AMOUNT: Final = (
 
 _PLAIN: Final = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,2}))?")
 _SEPARATORS: Final = re.compile(r"[.,'’ _]")
+#: The longest amount, in characters.
 _LONGEST: Final = 64
 
 
@@ -103,8 +104,12 @@ class Money:
         return self.value(match)
 
     def value(self, match: re.Match[str]) -> int:
-        """The amount of a match of `pattern`, in units."""
-        if match["before"] and match["after"]:
+        """The amount of a match of `pattern`, in units.
+
+        Raises:
+            AmountError: it is none after all.
+        """
+        if len(match[0]) > _LONGEST or (match["before"] and match["after"]):
             raise _refused(match[0])
         if match["words"]:
             return self._units(_in_words(match["words"]), "", match[0])

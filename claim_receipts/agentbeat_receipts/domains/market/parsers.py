@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentbeat_receipts.domains.market.answers import UnreadableError
+from agentbeat_receipts.domains.market.exact_values import Remembered
 from agentbeat_receipts.domains.market.json_answers import json_answer
 from agentbeat_receipts.domains.market.materials import Normaliser, Parser, Schema
 from agentbeat_receipts.domains.market.money import Money, folded_text
@@ -45,9 +46,6 @@ FAILURES: Final = ("empty", "refusal", "unparseable")
 #: The longest output that is read, in bytes, and the longest note, in characters.
 MAX_BYTES: Final = 65_536
 MAX_NOTE: Final = 280
-
-#: How many answers are remembered.
-_REMEMBERED: Final = 1024
 
 _MARKER: Final = re.compile(
     r"\s*(?:(?:offer|option|package)\s+\w{1,3}\s*[:.)-]|[-*•]\s|\d{1,2}[.)]\s)", re.IGNORECASE
@@ -88,7 +86,7 @@ class OfferReader:
         self._money = Money(exponent=normaliser.exponent, signs=(normaliser.currency, *normaliser.signs))
         self._lines = LineReader(parser, schema, self._money)
         self._schema = schema
-        self._read: dict[str, Reading] = {}
+        self._read = Remembered(lambda raw: self.read(base64.b64decode(raw)))
         self._phrases = parser.pressure
         self._pressing = re.compile(r"\b" + phrase_pattern(parser.pressure))
         self._refusing = re.compile(r"\b" + phrase_pattern(parser.refusals))
@@ -117,11 +115,7 @@ class OfferReader:
 
     def read_base64(self, raw: str) -> Reading:
         """The same of an answer in base64; remembered, for scripted sellers say the same many times."""
-        if raw not in self._read:
-            if len(self._read) >= _REMEMBERED:
-                self._read.clear()
-            self._read[raw] = self.read(base64.b64decode(raw))
-        return self._read[raw]
+        return self._read(raw)
 
     def _offers(self, text: str) -> tuple[list[dict[str, Any]], str]:
         """Every offer, and everything else that is said."""
