@@ -9,6 +9,7 @@ from typing import Any
 from agentbeat_receipts.claims import Absent, Case, ClaimValue, Contradiction, Fault, Group
 from agentbeat_receipts.domains.market import (
     DOMAIN,
+    NO_RETRY,
     Bonus,
     BundleStress,
     Catalogue,
@@ -33,7 +34,6 @@ __all__ = [
     "CATALOGUE",
     "CLAIMS",
     "MENU",
-    "NEVER",
     "PARSER",
     "SELLERS",
     "WRITER",
@@ -89,9 +89,6 @@ SELLERS: dict[str, Model] = {
     "writer": WRITER,
 }
 
-#: No retries.
-NEVER = RetryPolicy(max_attempts=1, retry_on=())
-
 
 def setting(model: Model = MENU, **changes: Any) -> Setting:
     """A setting of the small hotel; `form` and `chooser` by their words."""
@@ -108,7 +105,7 @@ def ran(
     *,
     profile: Profile = BUYER,
     flags: Iterable[str] = (),
-    retry: RetryPolicy = NEVER,
+    retry: RetryPolicy = NO_RETRY,
     seed: bytes = b"seed",
     seller: Seller | None = None,
     **changes: Any,

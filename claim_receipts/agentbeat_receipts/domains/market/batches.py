@@ -18,7 +18,7 @@ from agentbeat_receipts.commitments import derived_nonce, fresh_nonce
 from agentbeat_receipts.domains.market.domain import DOMAIN
 from agentbeat_receipts.domains.market.guards import CONDUCT, INFO
 from agentbeat_receipts.domains.market.profiles import Profile
-from agentbeat_receipts.domains.market.runs import Run, simulate
+from agentbeat_receipts.domains.market.runs import NO_RETRY, Run, simulate
 from agentbeat_receipts.domains.market.scoring import stated
 from agentbeat_receipts.domains.market.sellers import Seller
 from agentbeat_receipts.domains.market.settings import Setting
@@ -142,7 +142,7 @@ def market_manifest(
         assignments=assignments,
         comparison_groups=tuple(comparison_groups),
         replicates=replicates,
-        retry=retry or RetryPolicy(max_attempts=1, retry_on=()),
+        retry=retry or NO_RETRY,
         treatment_flags=(CONDUCT, INFO),
         money_exponent=exponents.pop(),
         disclosed=tuple(DOMAIN.claims if disclosed is None else disclosed),

@@ -16,7 +16,7 @@ from agentbeat_receipts.claims.cases import Case, Contradiction
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.domains.market.answers import Answer
 from agentbeat_receipts.domains.market.briefs import Brief
-from agentbeat_receipts.domains.market.exact_values import Remembered
+from agentbeat_receipts.domains.market.exact_values import Remembered, exact_key
 from agentbeat_receipts.domains.market.materials import (
     DETERMINISTIC,
     Catalogue,
@@ -53,41 +53,42 @@ class MarketEvidence:
 
     def __init__(self, case: Case) -> None:
         self.case = case
+        self._keys: dict[str, tuple[Any, bytes]] = {}
 
     @cached_property
     def buyer(self) -> Valuation:
         """The private profile (P)."""
-        return known_valuation(self.case.profile)
+        return _valuation(*self._profile)
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """Components and costs (K)."""
-        return _catalogue(self.case.material("catalogue"))
+        return _catalogue(*self._keyed("catalogue"))
 
     @cached_property
     def chooser(self) -> Chooser:
         """The buyer's rule (D)."""
-        return _chooser(self.case.material("chooser"))
+        return _chooser(*self._keyed("chooser"))
 
     @cached_property
     def scorer(self) -> Scorer:
         """How values are stated (F)."""
-        return _scorer(self.case.material("scorer"))
+        return _scorer(*self._keyed("scorer"))
 
     @cached_property
     def enforcer(self) -> Enforcer:
         """What the guards do (Q)."""
-        return _enforcer(self.case.material("enforcer"))
+        return _enforcer(*self._keyed("enforcer"))
 
     @cached_property
     def model(self) -> Model:
         """Who wrote the offers (O)."""
-        return _model(self.case.material("model"))
+        return _model(*self._keyed("model"))
 
     @cached_property
     def reader(self) -> OfferReader:
         """Vocabulary, form and currency of the offers (O)."""
-        return _reader([self.case.material(name) for name in ("parser", "schema", "normaliser")])
+        return _reader(*self._together("parser", "schema", "normaliser"))
 
     @cached_property
     def dealings(self) -> tuple[Dealing, ...]:
@@ -97,12 +98,30 @@ class MarketEvidence:
     @property
     def best_welfare(self) -> int:
         """W* (P and K), unscaled."""
-        return _first_best([self.case.profile, self.case.material("catalogue")])
+        (profile, key), (catalogue, second) = self._profile, self._keyed("catalogue")
+        return _first_best([profile, catalogue], key + second)
 
     def policy_output(self, seen: Any) -> bytes:
         """What a deterministic seller answers to what it saw (K and O)."""
-        materials = ("model", "catalogue", "schema", "normaliser")
-        return _policy_output([*(self.case.material(name) for name in materials), seen])
+        materials, key = self._together("model", "catalogue", "schema", "normaliser")
+        return _policy_output([*materials, seen], key + exact_key(seen))
+
+    @cached_property
+    def _profile(self) -> tuple[Any, bytes]:
+        profile = self.case.profile
+        return profile, exact_key(profile)
+
+    def _keyed(self, name: str) -> tuple[Any, bytes]:
+        """A material and its key."""
+        if name not in self._keys:
+            material = self.case.material(name)
+            self._keys[name] = (material, exact_key(material))
+        return self._keys[name]
+
+    def _together(self, *names: str) -> tuple[list[Any], bytes]:
+        keyed = [self._keyed(name) for name in names]
+        # Each key says where it ends, so that they can stand one after the other.
+        return [material for material, _ in keyed], b"".join(key for _, key in keyed)
 
 
 def known_valuation(profile: Any) -> Valuation:

@@ -77,6 +77,7 @@ class MarketReplay:
         self._evidence = MarketEvidence(case)
         self._stages: dict[int, Stages | None] = {}
         self._outcomes: dict[int, Outcome] = {}
+        self._values: dict[str, ClaimValue] = {}
 
     def value(self, claim: str) -> ClaimValue:
         """The value of one claim.
@@ -85,7 +86,9 @@ class MarketReplay:
             Absent, Contradiction: it has none.
             KeyError: there is no such claim.
         """
-        return _VALUES[claim](self)
+        if claim not in self._values:
+            self._values[claim] = _VALUES[claim](self)
+        return self._values[claim]
 
     def whole(self) -> tuple[str, ...]:
         """Each stage from the policy, or from the raw output, to the values."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from agentbeat_receipts.batches import Facts
 from agentbeat_receipts.claims.cases import ClaimValue
@@ -43,7 +43,10 @@ from agentbeat_receipts.domains.market.valuations import Valuation, first_best
 from agentbeat_receipts.domains.market.writers import WriterSeller
 from agentbeat_receipts.objects import INITIAL, Attempt, ComponentName, Opening, RetryPolicy
 
-__all__ = ["Run", "simulate"]
+__all__ = ["NO_RETRY", "Run", "simulate"]
+
+#: One attempt and no more.
+NO_RETRY: Final = RetryPolicy(max_attempts=1, retry_on=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
