@@ -41,6 +41,7 @@ __all__ = [
     "canonical_bytes",
     "canonical_set",
     "check_exact",
+    "is_normal",
     "nfc",
     "object_digest",
     "pae",
@@ -171,6 +172,15 @@ def nfc(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [nfc(item) for item in value]
     return value
+
+
+def is_normal(raw: bytes) -> bool:
+    """Whether all texts of canonical JSON are in normal form C, because the whole is.
+
+    A part of a text in normal form is in normal form. What an escape stands for, a quote, a backslash or a
+    control character, combines with no neighbour that its last character does not combine with as well.
+    """
+    return raw.isascii() or unicodedata.is_normalized("NFC", raw.decode())
 
 
 def pae(type_name: str, body: bytes) -> bytes:

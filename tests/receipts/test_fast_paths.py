@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from agentbeat_protocol import CanonicalError, ProtocolError, canonical_json
 from agentbeat_protocol.strict_json import MAX_DEPTH
 from agentbeat_receipts.base64_texts import is_base64
-from agentbeat_receipts.canonical import MAX_INTEGER, canonical_bytes, check_exact, nfc, read_exact, spelled
+from agentbeat_receipts.canonical import (
+    MAX_INTEGER,
+    canonical_bytes,
+    check_exact,
+    is_normal,
+    nfc,
+    read_exact,
+    spelled,
+)
 from agentbeat_receipts.commitments import Tag
 from agentbeat_receipts.envelopes import Binding, unseal
 from agentbeat_receipts.objects import Body, Document, Opening, Receipt, read_document, write_document
@@ -62,6 +70,10 @@ ODDITIES = {
     "not-in-normal-form": '"e\u0301"'.encode(),
     "names-of-one-normal-form": '{"e\u0301":1,"\u00e9":1}'.encode(),
     "normal-form-by-escape": b'"e\\u0301"',
+    "mark-after-a-quote": '"\\"\u0338"'.encode(),
+    "mark-after-an-escaped-line-feed": '"\\n\u0303"'.encode(),
+    "mark-after-a-control-character": '"\\u001a\u030a"'.encode(),
+    "mark-at-the-beginning": '"\u0301"'.encode(),
     "as-deep-as-may-be": b"[" * (MAX_DEPTH - 3) + b"]" * (MAX_DEPTH - 3),
     "one-level-too-deep": b"[" * (MAX_DEPTH - 2) + b"]" * (MAX_DEPTH - 2),
     "far-too-deep": b"[" * 100_000 + b"]" * 100_000,
@@ -201,6 +213,22 @@ def test_an_opening_of_any_content_is_read_the_same_way(
     raw = write_document(Document(body=made))
     assert quickly(raw) == slowly(raw)
     assert reading._as_written(raw) is not None
+
+
+#: What combines, what is combined with, and what escapes end with.
+combining = st.text(
+    st.sampled_from('an=<1fFb\u0303\u0338\u030a\u0323\u0301\u00e9\u1100\u1161\n\t\x1f\x1a"\\'), max_size=8
+)
+
+
+@given(combining, combining, st.dictionaries(combining, combining, max_size=3))
+def test_text_in_any_form_is_read_the_same_way(text: str, other: str, members: dict[str, str]) -> None:
+    wire = json.loads(OPENING)
+    wire["body"]["profile"] = {"a": text, "b": [other, members]}
+    raw = json.dumps(wire, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert quickly(raw) == slowly(raw)
+    if is_normal(raw):
+        assert nfc(wire) == wire
 
 
 def _opening(profile: Any, event: Any, output: Any, attempts: int = 1) -> Opening:

@@ -22,7 +22,7 @@ from agentbeat_receipts.base64_texts import is_base64
 from agentbeat_receipts.canonical import MAX_INTEGER, canonical_bytes, canonical_set, nfc, object_digest, pae
 
 __all__ = [
-    "PLAIN_ASCII",
+    "NORMAL_FORM",
     "Base64",
     "Body",
     "Commitment",
@@ -43,8 +43,8 @@ __all__ = [
 
 ItemT = TypeVar("ItemT")
 
-#: The context of validating a value whose texts are all ASCII: they are in normal form C already.
-PLAIN_ASCII: Final = MappingProxyType({"texts": "ascii"})
+#: The context of validating a value whose texts are known to be in normal form C.
+NORMAL_FORM: Final = MappingProxyType({"texts": "NFC"})
 
 
 def type_name(kind: str) -> str:
@@ -76,7 +76,7 @@ class Body(Strict):
 
 
 def _normal_form(value: Any, info: ValidationInfo) -> Any:
-    if info.context is PLAIN_ASCII:
+    if info.context is NORMAL_FORM:
         return value
     try:
         return nfc(value)

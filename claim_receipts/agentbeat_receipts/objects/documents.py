@@ -28,10 +28,10 @@ from typing import Annotated, Final
 from agentbeat_protocol import ProtocolError, SchemaError, is_digest
 from agentbeat_protocol.models import At, Digest, JSONObject, NotNull, Strict, validated
 from agentbeat_protocol.strict_json import MAX_DEPTH, check_depth
-from agentbeat_receipts.canonical import Unplain, check_exact, read_exact, read_plain, spelled
+from agentbeat_receipts.canonical import Unplain, check_exact, is_normal, read_exact, read_plain, spelled
 from agentbeat_receipts.keys import SIGNING_ROLES, PublicKeyring, Role, Signer
 from agentbeat_receipts.objects.anchors import TimeAnchor
-from agentbeat_receipts.objects.base import PLAIN_ASCII, Base64, Body
+from agentbeat_receipts.objects.base import NORMAL_FORM, Base64, Body
 from agentbeat_receipts.objects.contents import Contents
 from agentbeat_receipts.objects.manifests import Manifest
 from agentbeat_receipts.objects.openings import Envelope, Opening
@@ -194,7 +194,7 @@ def _as_written(raw: bytes) -> Reading | None:
         kind = _BODIES[wire["type"]]
         if kind is Opening and raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
             check_depth(raw, MAX_DEPTH)  # Only an opening holds values whose depth no schema bounds.
-        context = PLAIN_ASCII if raw.isascii() else None
+        context = NORMAL_FORM if is_normal(raw) else None
         body = kind.model_validate(wire["body"], context=context)
         key_id, signature = wire.get("key_id"), wire.get("signature")
         if (signature is None) != (SIGNER[kind] is None):

@@ -20,6 +20,7 @@ from agentbeat_receipts.objects import (
     Body,
     Checkpoint,
     ClosingRecord,
+    Contents,
     Document,
     Manifest,
     Reading,
@@ -53,6 +54,8 @@ class Holdings:
     #: The objects themselves; of receipts and tickets that are streamed, their facts.
     ours: dict[type[Body], dict[str, Any]] = field(default_factory=dict)
     foreign: dict[str, Foreign] = field(default_factory=dict)
+    #: What the commitments of our openings are over, by the opening's digest, where it is at hand.
+    contents: dict[str, Contents] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def of(self, kind: type[BodyT]) -> dict[str, BodyT]:
@@ -125,6 +128,7 @@ def take_in(deliveries: Iterable[Delivery], keyring: PublicKeyring, manifest: st
     """
     findings: list[Finding] = []
     held: dict[str, Held] = {}
+    contents: dict[str, Contents] = {}
     for delivery in deliveries:
         try:
             reading = read_whole(delivery.content)
@@ -134,7 +138,11 @@ def take_in(deliveries: Iterable[Delivery], keyring: PublicKeyring, manifest: st
         document = reading.document
         digest, message = object_digest_of(reading)
         held.setdefault(digest, Held(document.body, message, keyring)).take(document)
-    return sort_out(held, findings, manifest)
+        if reading.contents is not None:
+            contents[digest] = reading.contents
+    holdings = sort_out(held, findings, manifest)
+    holdings.contents = contents
+    return holdings
 
 
 def object_digest_of(reading: Reading) -> tuple[str, bytes]:

@@ -44,9 +44,12 @@ def open_all(
     plain = _by_assignment(holdings.of(Opening))
     nonces: dict[bytes, str] = {}
     for assignment, receipt in terminals.items():
-        candidates = [(opening, opening.contents()) for opening in plain.get(assignment, ())]
+        candidates = [
+            (opening, holdings.contents.get(digest) or opening.contents())
+            for digest, opening in plain.get(assignment, ())
+        ]
         unopened = Reason.OPENING_MISSING
-        for envelope in envelopes.get(assignment, ()):
+        for _, envelope in envelopes.get(assignment, ()):
             found = unsealed(envelope, receipt, auditor)
             if not isinstance(found, Reason):
                 candidates.append(found)
@@ -64,10 +67,10 @@ def open_all(
     return result
 
 
-def _by_assignment(bodies: Mapping[str, BodyT]) -> dict[str, list[BodyT]]:
-    found: dict[str, list[BodyT]] = {}
-    for body in bodies.values():
-        found.setdefault(body.assignment, []).append(body)
+def _by_assignment(bodies: Mapping[str, BodyT]) -> dict[str, list[tuple[str, BodyT]]]:
+    found: dict[str, list[tuple[str, BodyT]]] = {}
+    for digest, body in bodies.items():
+        found.setdefault(body.assignment, []).append((digest, body))
     return found
 
 
