@@ -29,10 +29,13 @@ def progress() -> Iterator[Callable[[str, int], None]]:
         console=console,
         transient=True,
     )
-    task = bar.add_task("starting", total=None, completed=-1)
+    task = bar.add_task("starting", total=None)
+    begun = 0
 
     def on_step(text: str, steps: int) -> None:
-        bar.update(task, description=text, total=steps, advance=1)
+        nonlocal begun
+        bar.update(task, description=text, total=steps, completed=begun)
+        begun += 1
 
     with bar:
         yield on_step
