@@ -28,4 +28,4 @@ def test_there_are_examples_to_run() -> None:
     attempted = sum(
         len(example.examples) for name in MODULES for example in finder.find(importlib.import_module(name))
     )
-    assert attempted >= 10
+    assert attempted >= 5

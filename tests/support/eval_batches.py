@@ -36,7 +36,7 @@ from agentbeat_receipts.claims.verifier import verify
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.domains.agent_eval import DOMAIN
 from agentbeat_receipts.keys import Keyring
-from agentbeat_receipts.objects import TimeAnchor
+from agentbeat_receipts.objects import Manifest, TimeAnchor, read_document
 from agentbeat_receipts.verification import ProvenAnchor
 from support.evaluations import (
     CONTROLLER_SECRET,
@@ -318,21 +318,24 @@ async def batch_run(
                 progress=progress,
                 on_response=lambda name, number, response: responses.update({(name, number): response}),
             )
-            anchor = _anchor(prepared.manifest.digest()) if anchored else None
+            anchor = anchor_over(prepared.manifest.digest()) if anchored else None
             outcome = await batch.run(anchor=anchor)
     return Ran(bundle, stage.keyring, outcome, responses)
 
 
-def _anchor(manifest: str) -> TimeAnchor:
+def anchor_over(manifest: str) -> TimeAnchor:
+    """A time anchor as a bundle holds it."""
     return TimeAnchor(manifest=manifest, form="rfc3161", token=base64.b64encode(TOKEN).decode())
 
 
 def verified(
-    deliveries: tuple[Delivery, ...] | list[Delivery], keyring: Keyring, *, opened: bool = True
+    deliveries: tuple[Delivery, ...] | list[Delivery],
+    keyring: Keyring,
+    *,
+    opened: bool = True,
+    anchored: bool = True,
 ) -> ClaimReport:
-    """The verifier's report; the anchor counts as proven."""
-    from agentbeat_receipts.objects import Manifest, read_document
-
+    """The verifier's report; the anchor counts as proven, unless told otherwise."""
     manifests = [
         body.digest()
         for delivery in deliveries
@@ -341,12 +344,12 @@ def verified(
     ]
     at = Instant.parse("2026-03-01T10:00:00Z")
     proven = [
-        ProvenAnchor(token=_anchor(digest).token_digest(), manifest=digest, at=at) for digest in manifests
+        ProvenAnchor(token=anchor_over(digest).token_digest(), manifest=digest, at=at) for digest in manifests
     ]
     return verify(
         deliveries,
         keyring.public,
         domains=[DOMAIN],
-        anchors=proven,
+        anchors=proven if anchored else (),
         auditor=keyring.auditor if opened else None,
     )
