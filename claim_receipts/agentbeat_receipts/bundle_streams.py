@@ -13,14 +13,15 @@ import os
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, Literal
 
 from agentbeat_protocol import ProtocolError, cut
 from agentbeat_protocol.models import Strict, validated
 from agentbeat_protocol.strict_json import MAX_BYTES
 from agentbeat_receipts.canonical import read_exact
-from agentbeat_receipts.deliveries import Delivered, Delivery
+from agentbeat_receipts.deliveries import Delivered
+from agentbeat_receipts.tar_members import next_member
 
 __all__ = ["FORMAT_FILE", "BundleError", "BundleStream", "FormatFile", "Located", "stream_bundle"]
 
@@ -131,30 +132,23 @@ def _walked(folder: Path | str, before: str) -> Iterator[tuple[str, os.DirEntry[
 def _tar_files(source: Path) -> Iterator[Delivered]:
     name = str(source)
     try:
-        with tarfile.open(source, "r:") as archive:
-            while (member := archive.next()) is not None:
-                # The archive remembers every member it has seen, for a look-up that nobody does here.
-                archive.members.clear()  # type: ignore[attr-defined]  # the stubs leave it out
-                if member.isdir():
+        with source.open("rb") as opened:
+            while (member := next_member(opened)) is not None:
+                if member.is_folder:
                     continue
-                if not member.isreg():
+                if not member.is_plain:
                     raise BundleError(f"{cut(member.name)}: no plain file")
-                path = member.name.removeprefix("./")
-                if member.issparse():
-                    file = archive.extractfile(member)
-                    yield Delivery(path, b"" if file is None else file.read(MAX_FILE_BYTES + 1))
-                else:
-                    yield Located(path, name, member.offset_data, member.size)
+                yield Located(member.name.removeprefix("./"), name, member.offset, member.size)
     except tarfile.TarError:
         raise BundleError(f"{source}: no bundle folder and no tar") from None
 
 
 def _check_file(delivery: Delivered, count: int) -> None:
-    path = PurePosixPath(delivery.path)
-    if path.is_absolute() or ".." in path.parts or path.suffix != ".json":
-        raise BundleError(f"{cut(delivery.path)}: expected a relative path that ends in .json")
+    path, name = delivery.path, delivery.path.rpartition("/")[2]
+    if path.startswith("/") or "/../" in f"/{path}" or name == ".json" or not name.endswith(".json"):
+        raise BundleError(f"{cut(path)}: expected a relative path that ends in .json")
     if delivery.size > MAX_FILE_BYTES:
-        raise BundleError(f"{cut(delivery.path)}: {delivery.size} bytes, expected at most {MAX_FILE_BYTES}")
+        raise BundleError(f"{cut(path)}: {delivery.size} bytes, expected at most {MAX_FILE_BYTES}")
     if count > MAX_FILES:
         raise BundleError(f"more than {MAX_FILES} files")
 
