@@ -205,10 +205,11 @@ async def test_a_record_that_was_written_before_the_kill_is_what_the_receipt_is_
         ({"arms__0__target_id": "nobody"}, BatchError, "registry"),
         ({"cases__0__case__scenario_id": "another"}, RefusedError, "scenario_not_allowed"),
         ({"scoring_profile__llm_judge_weight": 0.4}, RefusedError, "weights_unsound"),
+        ({"scoring_profile__llm_judge_weight": -0.3}, RefusedError, "weights_unsound"),
         ({"contracts__0__levels": ["plain", "nobody"]}, BatchError, "only declared arms"),
         ({"disclosed": ["completion"]}, BatchError, "only declared values"),
     ],
-    ids=["no such arm", "scenario", "weights", "contract", "outcome not disclosed"],
+    ids=["no such arm", "scenario", "weights", "a negative weight", "contract", "outcome not disclosed"],
 )
 async def test_a_batch_that_cannot_be_run_whole_is_not_begun(
     tmp_path: Path, changes: Object, error: type[Exception], said: str

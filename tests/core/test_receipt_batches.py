@@ -80,6 +80,25 @@ def test_an_honest_batch_passes_whole(honest: dict[str, Ran], scored_by: str) ->
     assert [analysis.estimate for analysis in stability] == [Pair(pair=(0, 8))]
 
 
+def test_the_report_has_the_numbers_of_each_contract(honest: dict[str, Ran]) -> None:
+    ran = honest["rules"]
+    report = chain_of(ran).report
+    assert report is not None
+    assert report.complete is True
+    found = {
+        each.contract: (each.subjects, each.estimate, each.lower, each.upper) for each in report.analyses
+    }
+    assert found["fewer-attacks"] == (4, Pair(pair=(-8, 8)), None, Pair(pair=(-8, 8)))
+    assert found["equal-utility"][:2] == (4, Pair(pair=(0, 8)))
+
+    def kinder(members: Object) -> None:
+        members["analyses"][0]["upper"] = {"pair": [-16, 8]}
+
+    other = verified(rewritten(ran, report=kinder), ran.keyring).claim("C1")
+    assert other.verdict is Verdict.INVALID
+    assert Fault.ANALYSIS_DIFFERS in {finding.fault for finding in other.findings}
+
+
 def test_every_published_rate_comes_out_again(honest: dict[str, Ran]) -> None:
     for ran in honest.values():
         report = verified(ran.deliveries, ran.keyring)

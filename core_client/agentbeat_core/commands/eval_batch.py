@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["EXTRA", "HELP", "configure", "run"]
 
 HELP: Final = "run a batch of cases with claim receipts"
-EXTRA: Final = "receipts"
+#: Core runs the cases, the receipts room signs.
+EXTRA: Final = "all"
 
 _REFUSED: Final = 2
 _HARNESS: Final = 4

@@ -10,18 +10,20 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
 
 from agentbeat_core.plans import Seconds
-from agentbeat_core.preflight import plan_run
+from agentbeat_core.preflight import check_weights, plan_run
 from agentbeat_core.receipts.errors import BatchError
 from agentbeat_core.receipts.plans import BatchPlan, PlannedArm, PlannedCase
 from agentbeat_core.registry import TargetRegistry
 from agentbeat_protocol import digest
 from agentbeat_protocol.evaluation import AgentCase, Deployment, EvalRunRequest, ScoringProfile
 from agentbeat_protocol.models import Strict
+from agentbeat_receipts.canonical import nfc
 from agentbeat_receipts.domains.agent_eval.batches import EvalArm, EvalRun, eval_manifest
 from agentbeat_receipts.domains.agent_eval.case_documents import (
     CaseFile,
@@ -71,9 +73,20 @@ class PreparedBatch:
     cases: Mapping[str, AgentCase]
     scoring: Mapping[str, ScoringProfile]
 
+    @cached_property
+    def manifest_digest(self) -> str:
+        """The manifest's digest."""
+        return self.manifest.digest()
+
     def run(self, entry: Assignment) -> EvalRun:
         """One promised run."""
-        return EvalRun(manifest=self.manifest, entry=entry, arm=self.arms[entry.arm], tree=self.tree)
+        return EvalRun(
+            manifest=self.manifest,
+            manifest_digest=self.manifest_digest,
+            entry=entry,
+            arm=self.arms[entry.arm],
+            tree=self.tree,
+        )
 
     def request(self, profile: str, arm: str, *, run_id: str) -> EvalRunRequest:
         """The request of one run."""
@@ -104,6 +117,7 @@ def prepare_batch(
         BatchError: an arm is not registered, or the parts do not agree with one another.
         RefusedError: a run would be refused in preflight; nothing was called.
     """
+    check_weights(_scoring(plan))
     deployments = {arm.arm: _deployment(arm, registry) for arm in plan.arms}
     files = [_file(planned, deployments, salt) for planned in plan.cases]
     tree = CaseTree(files)
@@ -141,6 +155,13 @@ def _deployment(arm: PlannedArm, registry: TargetRegistry) -> Deployment:
     found = registry.registry.deployment(arm.target_id, arm.deployment_profile_id)
     if found is None:
         raise BatchError(f"arm {arm.arm}: the registry has no such target_id and deployment_profile_id")
+    controller = found.state_controller
+    names = [arm.target_id, arm.deployment_profile_id, *([controller.controller_id] if controller else [])]
+    if any(nfc(name) != name for name in names):
+        # An opening would hold another spelling than receipts are bound to.
+        raise BatchError(
+            f"arm {arm.arm}: ids of Target, Deployment and Controller have to be in normal form C"
+        )
     return found
 
 

@@ -1,15 +1,24 @@
-"""The report bundle of a batch: the sum, count and nulls of every promised cell, from the disclosed values.
+"""The report bundle of a batch: every promised cell, and the numbers of each contract, from disclosed values.
 
 A cell is a case under an arm with one disclosed value. It is reported when all its runs are there and their
-values are integers and typed nulls; pairs and decimal strings are not summed.
+values are integers and typed nulls; pairs and decimal strings are not summed. The contracts' numbers are
+reported once all runs are there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
+from agentbeat_receipts.analyses import judge_direction, judge_stability
 from agentbeat_receipts.claims import Cell
-from agentbeat_receipts.objects import Manifest, Receipt, ReportBundle, ReportedAnalysis, ReportedCell
+from agentbeat_receipts.objects import (
+    DirectionContract,
+    Manifest,
+    Receipt,
+    ReportBundle,
+    ReportedAnalysis,
+    ReportedCell,
+)
 
 __all__ = ["report_bundle"]
 
@@ -21,10 +30,31 @@ def report_bundle(manifest: Manifest, receipts: Iterable[Receipt]) -> ReportBund
         receipts: one for each assignment that has ended.
     """
     held = {receipt.assignment: receipt for receipt in receipts}
+    cells = dict(_cells(manifest, held))
+    complete = len(held) == len(manifest.assignments)
+    return ReportBundle(
+        manifest=manifest.digest(),
+        complete=complete,
+        cells=tuple(
+            ReportedCell(
+                profile=profile,
+                arm=arm,
+                value=value,
+                sum=cell.sum,
+                count=cell.count,
+                nulls=dict(cell.nulls),
+            )
+            for (profile, arm, value), cell in cells.items()
+        ),
+        analyses=tuple(_analyses(manifest, cells)) if complete else (),
+    )
+
+
+def _cells(manifest: Manifest, held: Mapping[str, Receipt]) -> Iterator[tuple[tuple[str, str, str], Cell]]:
+    """The cells that are whole and can be summed, in the order of the manifest."""
     places: dict[tuple[str, str], list[Receipt | None]] = {}
     for entry in manifest.assignments:
         places.setdefault((entry.profile, entry.arm), []).append(held.get(entry.assignment))
-    cells = []
     for (profile, arm), runs in places.items():
         whole = [run for run in runs if run is not None]
         if len(whole) < len(runs):
@@ -34,31 +64,25 @@ def report_bundle(manifest: Manifest, receipts: Iterable[Receipt]) -> ReportBund
             for run in whole:
                 cell.add(run.values[value])
             if not cell.others:
-                cells.append(
-                    ReportedCell(
-                        profile=profile,
-                        arm=arm,
-                        value=value,
-                        sum=cell.sum,
-                        count=cell.count,
-                        nulls=dict(cell.nulls),
-                    )
-                )
-    return ReportBundle(
-        manifest=manifest.digest(),
-        complete=len(held) == len(manifest.assignments),
-        cells=tuple(cells),
-        analyses=tuple(
-            ReportedAnalysis(
-                contract=contract.contract,
-                subjects=len(manifest.profiles),
-                seed=contract.seed,
-                draws=contract.draws,
-                input_order="manifest",
-                estimate=None,
-                lower=None,
-                upper=None,
-            )
-            for contract in manifest.contracts
-        ),
-    )
+                yield (profile, arm, value), cell
+
+
+def _analyses(manifest: Manifest, cells: Mapping[tuple[str, str, str], Cell]) -> Iterator[ReportedAnalysis]:
+    for contract in manifest.contracts:
+        own = {
+            (profile, arm): cell for (profile, arm, value), cell in cells.items() if value == contract.outcome
+        }
+        if isinstance(contract, DirectionContract):
+            _, analysis = judge_direction(contract, manifest, own, None)
+        else:
+            _, analysis = judge_stability(contract, manifest, own, None)
+        yield ReportedAnalysis(
+            contract=contract.contract,
+            subjects=analysis.subjects,
+            seed=contract.seed,
+            draws=contract.draws,
+            input_order="manifest",
+            estimate=analysis.estimate,
+            lower=analysis.lower,
+            upper=analysis.upper,
+        )

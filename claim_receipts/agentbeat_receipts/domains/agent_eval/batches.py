@@ -64,9 +64,14 @@ class EvalArm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRun:
-    """One promised run, with everything that its opening needs of the batch."""
+    """One promised run, with everything that its opening needs of the batch.
+
+    Args:
+        manifest_digest: the manifest's, made once: it is long, and each run names it several times.
+    """
 
     manifest: Manifest
+    manifest_digest: str
     entry: Assignment
     arm: EvalArm
     tree: CaseTree
@@ -79,7 +84,7 @@ class EvalRun:
     def run_id(self, ticket: str | None, attempt: int) -> str:
         """The run id of an attempt."""
         return run_id_of(
-            manifest=self.manifest.digest(),
+            manifest=self.manifest_digest,
             ticket=ticket,
             assignment=self.entry.assignment,
             attempt=attempt,
@@ -169,7 +174,7 @@ def eval_opening(
         "proof": list(tree.proof(file.profile)),
     }
     return Opening(
-        manifest=run.manifest.digest(),
+        manifest=run.manifest_digest,
         assignment=run.entry.assignment,
         ticket=ticket,
         nonce=base64.b64encode(fresh_nonce() if nonce is None else nonce).decode(),

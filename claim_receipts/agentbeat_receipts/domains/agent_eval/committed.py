@@ -6,7 +6,7 @@ from functools import cached_property
 
 from agentbeat_protocol import digest_bytes
 from agentbeat_protocol.evaluation import AgentCase, PinnedProfile, ScoringProfile
-from agentbeat_protocol.models import Strict
+from agentbeat_protocol.models import Strict, validated
 from agentbeat_receipts.claims import Case, Contradiction, Fault, Group
 from agentbeat_receipts.domains.agent_eval.case_documents import (
     PrivatePart,
@@ -92,9 +92,8 @@ class Committed:
         nothing = {"applicability": "review"}
         expected = dict.fromkeys(("utility", "security", "asr", "overall"), nothing)
         with reading("case"):
-            return AgentCase.model_validate(
-                {**self.public.case, **blank, "judge_rubric": "", "expected": expected}
-            )
+            members = {**self.public.case, **blank, "judge_rubric": "", "expected": expected}
+            return validated(AgentCase, members)
 
     @cached_property
     def scoring_profile(self) -> ScoringProfile:
