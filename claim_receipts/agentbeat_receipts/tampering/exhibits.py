@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeVar, cast
 
 from agentbeat_protocol.models import Strict
@@ -126,8 +127,12 @@ class Exhibit:
 
     def deliveries(self) -> list[Delivery]:
         """Paths and bytes."""
+        return list(self._written)
+
+    @cached_property
+    def _written(self) -> tuple[Delivery, ...]:
         found = {path: write_document(document) + b"\n" for path, document in self._placed()}
-        return [Delivery(path, raw) for path, raw in {**found, **self.raw}.items()]
+        return tuple(Delivery(path, raw) for path, raw in {**found, **self.raw}.items())
 
     def judged(self, deliveries: list[Delivery] | None = None) -> ClaimReport:
         """The verdict on every claim, with the auditor's key.

@@ -86,10 +86,10 @@ REPORTED: Final = (
         layer="L2",
         timing=Timing.POST,
         by=Party.REPORTER,
-        done="the report's analyses were made with 401 draws",
+        done="the report's analyses were made with 201 draws",
         rule="seed, draws and order are the contract's",
         expected=replace(_ANALYSED, codes=("analysis_contradicts_contract",)),
-        make=lambda making: _analyses(making, draws=401),
+        make=lambda making: _analyses(making, draws=201),
     ),
     FaultCase(
         name="another order",
