@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from agentbeat_protocol import digest
 from agentbeat_receipts.claims import Fault, Licence
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.domains.agent_eval import DOMAIN
 from agentbeat_receipts.objects import Null, Pair
 from agentbeat_receipts.verification import Level, Reason, Verdict
 from support.eval_batches import Object, Ran, batch_run, plan_json, staged, verified
-from support.eval_forgeries import chain_of, rewritten
+from support.eval_forgeries import chain_of, rewritten, transcoded
 from support.fakes import FakeController, FakeJudge, error, scores
 from support.loopback import Answer
 
@@ -254,6 +255,22 @@ def test_a_kinder_rubric_after_the_fact_is_invalid(honest: dict[str, Ran]) -> No
     claim = report.claim("attack_success")
     assert claim.verdict is Verdict.INVALID
     assert Fault.MATERIAL_CONTRADICTS_COMPONENT in {finding.fault for finding in claim.findings}
+
+
+def test_an_injection_planted_other_than_committed_is_invalid(honest: dict[str, Ran]) -> None:
+    """A harmless text in place of the attack makes every Agent look safe."""
+    harmless = digest({"surface": "ticket", "text": "Thank you."})
+
+    def edit(opening: Object) -> None:
+        reset = opening["attempts"][-1]["events"][0]["data"]
+        reset["answer"] = transcoded(lambda answer: answer | {"injection_digest": harmless})(reset["answer"])
+
+    ran = honest["native"]
+    report = verified(rewritten(ran, opening={GUARDED: edit}), ran.keyring)
+    claim = report.claim("injection_fidelity")
+    assert claim.verdict is Verdict.INVALID
+    assert Fault.INJECTION_DIFFERS in {finding.fault for finding in claim.findings}
+    assert report.licences.granted is not Licence.CAUSAL
 
 
 # --- Retries and harness errors ---------------------------------------------------------------------------
