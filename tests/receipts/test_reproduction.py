@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 
+import pytest
 from rich.console import Console
 
-from agentbeat_receipts.reproduction import Mark, print_reproduction, published_predictions, reproduce
+from agentbeat_receipts.reproduction import (
+    Mark,
+    Predictions,
+    print_reproduction,
+    published_predictions,
+    reproduce,
+    running,
+)
+from agentbeat_receipts.reproduction.faults import fault_rows
 from agentbeat_receipts.reproduction.paper import _FIGURES
+from agentbeat_receipts.tampering import BENIGN, FAULTS, run_catalogue
 
 #: Spec 4, "What must come out", said once more and apart from the file of predictions.
 GRID = {
@@ -21,11 +32,29 @@ GRID = {
 }
 
 
-def test_every_judged_row_comes_out_as_predicted_and_as_the_paper_has_it() -> None:
+#: Of the catalogue, which has tests of its own, a few cases only.
+FEW_FAULTS, FEW_CHANGES = FAULTS[:3], BENIGN[:2]
+
+
+def _few_predicted() -> Predictions:
+    published = published_predictions()
+    found = dict(fault_rows(run_catalogue((), ())))
+    for layer in Counter(["", *(fault.layer for fault in FEW_FAULTS)]):
+        count = sum(layer in ("", fault.layer) for fault in FEW_FAULTS)
+        found[f"faults of {layer}" if layer else "faults"] = f"{count}/{count} as expected"
+    found["benign changes"] = f"0/{len(FEW_CHANGES)} false alarms"
+    return Predictions({**published.tables, "faults": found}, published.digest)
+
+
+def test_every_judged_row_comes_out_as_predicted_and_as_the_paper_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running, "run_catalogue", lambda: run_catalogue(FEW_FAULTS, FEW_CHANGES))
     steps: list[str] = []
     places: list[str] = []
     result = reproduce(
         1,
+        predictions=_few_predicted(),
         on_step=lambda text, _: steps.append(text),
         on_verified=lambda verified: places.append(verified.place),
     )
@@ -55,7 +84,7 @@ def test_every_judged_row_comes_out_as_predicted_and_as_the_paper_has_it() -> No
     assert {row.mark for row in cost.rows} == {Mark.MEASURED}
 
     assert len(places) == 13
-    assert len(steps) == len(places) + 5
+    assert len(steps) == len(places) + 6
 
     printed = io.StringIO()
     print_reproduction(result, Console(file=printed, width=110))

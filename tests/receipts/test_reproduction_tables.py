@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,10 @@ from agentbeat_receipts.reproduction import (
     to_json,
 )
 from agentbeat_receipts.reproduction.ablations import ABSTRACTIONS, SHORT
+from agentbeat_receipts.reproduction.faults import fault_rows
 from agentbeat_receipts.reproduction.tables import table_of
 from agentbeat_receipts.reproduction.variants import without
+from agentbeat_receipts.tampering import BENIGN, FAULTS, CatalogueResults, trial
 from support.claim_commands import claims
 
 EXPECTED = Predictions.read(b'{"grid": {"E1": "I_C X I_C P", "E2": "I_C P I_C P"}}')
@@ -88,6 +91,24 @@ def test_the_predicted_matrix_is_what_the_domain_declares() -> None:
         assert rows[f"{group} {group.label}"] == " ".join(SHORT.get(claim, claim) for claim in needing)
         dots += len(needing)
     assert rows["dots"] == str(dots) == "66"
+
+
+def test_the_predictions_count_every_fault_and_benign_change_of_the_catalogue() -> None:
+    rows = published_predictions().of("faults")
+    assert rows["faults"] == f"{len(FAULTS)}/{len(FAULTS)} as expected"
+    for layer in ("L1", "L2", "L3", "L4"):
+        count = sum(fault.layer == layer for fault in FAULTS)
+        assert rows[f"faults of {layer}"] == f"{count}/{count} as expected"
+    assert rows["benign changes"] == f"0/{len(BENIGN)} false alarms"
+
+
+def test_a_fault_that_is_not_found_and_a_false_alarm_are_named() -> None:
+    honest, fault, change = trial(), FAULTS[0], BENIGN[0]
+    missed = replace(honest, fault=fault)
+    alarmed = replace(trial(fault), fault=None, benign=change)
+    rows = dict(fault_rows(CatalogueResults(faults=(missed,), benign=(alarmed,))))
+    assert rows["faults"] == f"0/1 as expected; not: {fault.name}"
+    assert rows["benign changes"] == f"1/1 false alarms: {change.name}"
 
 
 def test_each_kind_of_record_keeps_more_than_the_one_it_is_part_of() -> None:

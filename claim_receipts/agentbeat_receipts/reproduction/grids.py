@@ -35,7 +35,7 @@ _SCRIPTED: Final = ("E5", "E6")
 _GENERATED: Final = ("E1", "E2", "E3", "E4")
 
 #: From how many other seeds E3 and E4 are made.
-FURTHER_SEEDS: Final = 8
+FURTHER_SEEDS: Final = 4
 
 Rows = Iterator[tuple[str, str]]
 

@@ -15,10 +15,12 @@ from agentbeat_receipts.corpus import corpus_epochs
 from agentbeat_receipts.reproduction import grids
 from agentbeat_receipts.reproduction.ablations import Ablation, abstraction_rows, matrix_rows
 from agentbeat_receipts.reproduction.costs import cost_table
+from agentbeat_receipts.reproduction.faults import fault_rows
 from agentbeat_receipts.reproduction.predictions import Predictions, published_predictions
 from agentbeat_receipts.reproduction.tables import Table, table_of
 from agentbeat_receipts.reproduction.variants import variant_rows
 from agentbeat_receipts.reproduction.verifying import Bench, Verified
+from agentbeat_receipts.tampering import run_catalogue
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -72,7 +74,7 @@ def reproduce(
     expected = published_predictions() if predictions is None else predictions
     bench = Bench.of(seed)
     epochs = dict(corpus_epochs(bench.keys.seed))
-    steps = len(epochs) + 5
+    steps = len(epochs) + 6
     found: dict[str, Verified] = {}
     for place, epoch in epochs.items():
         on_step(f"{place}: {epoch.size} receipts", steps)
@@ -89,6 +91,10 @@ def reproduce(
     on_step("the prospective epoch with something kept back", steps)
     title = "Prospective epoch, and what is kept back of it"
     tables.append(table_of("variants", title, variant_rows(bench, found["E7"]), expected))
+    on_step("faults and benign changes", steps)
+    title = "Faults and benign changes of the catalogue, one at a time"
+    note = "of L4 no receipt can show anything: there the expected verdict is a Pass with its caveat"
+    tables.append(table_of("faults", title, fault_rows(run_catalogue()), expected, note=note))
     on_step("cost", steps)
     seven = [found[key] for key in (*grids.RETROSPECTIVE, "E7")]
     tables.append(cost_table(bench, found["E7"], seven))
