@@ -43,7 +43,8 @@ def main() -> int:
     )
     for name in names:
         known[name]()
-    print(f"\nA ratio is to the first line of its table, where it does not say to what. {time.monotonic() - start:.0f} s in all.")
+    print("\nA ratio is to the first line of its table, where it does not say to what.", end=" ")
+    print(f"{time.monotonic() - start:.0f} s in all.")
     return 0
 
 
