@@ -96,6 +96,10 @@ class Exhibit:
         """The envelope of an assignment."""
         return cast(Envelope, self.envelopes[assignment].body)
 
+    def opening_document(self, assignment: str) -> Document:
+        """What is in the envelope of an assignment."""
+        return Document(body=self.openings[assignment])
+
     @property
     def assignments(self) -> tuple[str, ...]:
         """The assignments that have a receipt, in the order of the chain."""

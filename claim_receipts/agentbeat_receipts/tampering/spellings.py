@@ -83,13 +83,14 @@ class Respelling:
     ) -> None:
         self._spelling = spelling or Spelling()
         self._change = change
-        self._written = lru_cache(maxsize=1024)(self._write)
+        self._written = lru_cache(maxsize=1024)(self.write)
 
     def __call__(self, deliveries: list[Delivery]) -> list[Delivery]:
         """The same deliveries, written in this way."""
         return [Delivery(delivery.path, self._written(delivery.content)) for delivery in deliveries]
 
-    def _write(self, content: bytes) -> bytes:
+    def write(self, content: bytes) -> bytes:
+        """One document."""
         try:
             value = read_exact(content)
         except ProtocolError:

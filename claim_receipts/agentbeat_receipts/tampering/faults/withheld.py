@@ -166,7 +166,7 @@ WITHHELD: Final = (
     ),
     FaultCase(
         name="report missing",
-        layer="L3",
+        layer="L2",
         timing=Timing.POST,
         by=Party.HOLDER,
         done="the report is not delivered",
