@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from agentbeat_protocol import digest, digest_text
+from agentbeat_protocol import digest, digest_bytes, digest_text
 from agentbeat_receipts.claims import Fault
+from agentbeat_receipts.domains.agent_eval import DOMAIN
+from agentbeat_receipts.domains.agent_eval.case_documents import leaf_of
+from agentbeat_receipts.domains.agent_eval.case_trees import root_of
 from agentbeat_receipts.objects import Null
 from support.eval_batches import ATTACK, FLAG, Ran, batch_run, plan_json, staged
 from support.eval_forgeries import Edit, Object, case_of, result_of, transcoded
@@ -177,6 +180,23 @@ def test_a_committed_case_in_the_place_of_another_is_refused(runs: dict[str, Ran
 
     case = case_of(runs["L2"], PLAIN, edit=edit)
     assert result_of(case, "utility") == Fault.MATERIAL_CONTRADICTS_MANIFEST
+
+
+@pytest.mark.parametrize("case", [{}, {"case_id": 7}, {"observation_tier": "L9"}], ids=str)
+def test_a_committed_case_that_is_none_is_malformed_and_no_crash(runs: dict[str, Ran], case: Object) -> None:
+    """Whoever signs the manifest can commit to any bytes at all."""
+
+    def edit(opening: Object) -> None:
+        _public(lambda part: _with(part, case=_with(part["case"], **case) if case else {}))(opening)
+        material = opening["materials"]["case"]
+        public = base64.b64decode(material["public"])
+        leaf = leaf_of(json.loads(public)["profile"], digest_bytes(public), material["private"])
+        material.update(place=0, proof=[])
+        opening["materials"]["catalogue"] = {"root": root_of([leaf]), "size": 1}
+
+    assert {
+        result_of(case_of(runs["L2"], PLAIN, edit=edit), claim) for claim in (*DOMAIN.claims, "whole")
+    } == {Fault.EVIDENCE_MALFORMED}
 
 
 # --- Responses, tasks, evidence, judge --------------------------------------------------------------------
