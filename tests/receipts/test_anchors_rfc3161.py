@@ -245,6 +245,23 @@ def test_a_response_that_proves_nothing_says_why(name: str) -> None:
     assert len(outcome.detail) < 200
 
 
+def test_a_certificate_that_no_library_reads_makes_no_check_fail() -> None:
+    """They stand outside of what is signed: anybody can change them on the way."""
+    raw = stamped()
+    explicit = children(raw, children(raw, whole(raw))[1])[1]
+    held = next(part for part in children(raw, children(raw, explicit)[0]) if part.tag == 0xA0)
+    details = []
+    for part in children(raw, held):
+        certificate = raw[part.at : part.end]
+        # Version 3 is written as 2. There is no version 7.
+        unread = certificate.replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020106"), 1)
+        outcome = prove(anchored(raw[: part.at] + unread + raw[part.end :]), authority().trust())
+        assert isinstance(outcome, AnchorFault)
+        assert outcome.problem is P.UNTRUSTED
+        details.append(outcome.detail)
+    assert any("version" in detail for detail in details)
+
+
 def _same_name() -> AnchorTrust:
     return AnchorTrust(roots=(issue("Local root", ca=True).certificate,))
 

@@ -28,7 +28,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import rfc3161_client
-from cryptography.x509 import ObjectIdentifier
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509 import (
+    DuplicateExtension,
+    InvalidVersion,
+    ObjectIdentifier,
+    UnsupportedGeneralNameType,
+)
 from rfc3161_client import TimeStampResponse, TimeStampTokenInfo, VerificationError, VerifierBuilder
 
 from agentbeat_protocol import Instant, cut
@@ -46,6 +52,16 @@ _SHA256: Final = ObjectIdentifier("2.16.840.1.101.3.4.2.1")
 #: SHA-256, SHA-384 and SHA-512: what a token may be signed over.
 _SIGNED_WITH: Final = {_SHA256, *(ObjectIdentifier(f"2.16.840.1.101.3.4.2.{n}") for n in (2, 3))}
 _SHA256_IDENTIFIER: Final = bytes.fromhex("300d06096086480165030402010500")
+
+#: What the libraries raise over a certificate that they cannot read. They stand outside of what is signed, so
+#: anybody can put one into a token; and not all of these are a `ValueError`.
+_CERTIFICATE_FAULTS: Final = (
+    ValueError,
+    DuplicateExtension,
+    InvalidVersion,
+    UnsupportedAlgorithm,
+    UnsupportedGeneralNameType,
+)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NANOSECONDS: Final = 1_000_000_000
@@ -131,7 +147,7 @@ def response_time(raw: bytes, manifest: str, trust: AnchorTrust, *, nonce: int |
         verifier.verify(response, manifest_imprint(manifest))
     except AnchorError:
         raise
-    except (VerificationError, ValueError) as error:
+    except (VerificationError, *_CERTIFICATE_FAULTS) as error:
         raise refused(AnchorProblem.UNTRUSTED, _why(str(error))) from None
     return latest
 
