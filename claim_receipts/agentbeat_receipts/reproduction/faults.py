@@ -6,7 +6,7 @@ false alarm when anything at all does not pass. Together with each other they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from agentbeat_receipts.tampering import CatalogueResults, Trial
@@ -17,7 +17,8 @@ __all__ = ["fault_rows"]
 
 def fault_rows(results: CatalogueResults) -> Iterator[tuple[str, str]]:
     """All faults, those of each layer, and all benign changes; those that are not as expected by name."""
-    yield "faults", _as_expected(results.faults)
+    met, tried = results.faults_as_expected, len(results.faults)
+    yield "faults", f"{met}/{tried} as expected"
     for layer in get_args(Layer):
         of_layer = [trial for trial in results.faults if trial.fault and trial.fault.layer == layer]
         yield f"faults of {layer}", _as_expected(of_layer)
@@ -26,8 +27,8 @@ def fault_rows(results: CatalogueResults) -> Iterator[tuple[str, str]]:
     yield "benign changes", f"{counted}: {', '.join(alarms)}" if alarms else counted
 
 
-def _as_expected(trials: Iterable[Trial]) -> str:
-    tried = list(trials)
-    others = [trial.fault.name for trial in tried if trial.fault and not trial.as_expected]
-    counted = f"{len(tried) - len(others)}/{len(tried)} as expected"
-    return f"{counted}; not: {', '.join(others)}" if others else counted
+def _as_expected(trials: Sequence[Trial]) -> str:
+    if not trials:
+        return "none was tried"
+    others = [trial.fault.name for trial in trials if trial.fault and not trial.as_expected]
+    return f"not as expected: {', '.join(others)}" if others else "all as expected"
