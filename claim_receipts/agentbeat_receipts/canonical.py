@@ -225,25 +225,26 @@ def check_exact(value: Any, room: int = MAX_DEPTH) -> None:
         CanonicalError: N-TYPE, N-RANGE or C-DEPTH.
     """
     items: Any = (value,)
-    if isinstance(value, _CONTAINERS):
+    kind = type(value)
+    # By type before `isinstance`: this sees every value that is written.
+    if kind is dict or kind is list or isinstance(value, _CONTAINERS):
         if room < 1:
             raise CanonicalError("C-DEPTH", got="one level more", expected=f"at most {MAX_DEPTH} levels")
         room -= 1
         items = value
-        if isinstance(value, dict):
+        if kind is dict or isinstance(value, dict):
             items = value.values()
             for name in value:
                 if type(name) is not str and not isinstance(name, str):
                     got = "a member name of another type"
                     raise CanonicalError("N-TYPE", got=got, expected="strings")
     for item in items:
-        # By type, not by `isinstance`: this loop sees every value that is written.
         kind = type(item)
         if kind is str or item is None or kind is bool:
             continue
-        if isinstance(item, _CONTAINERS):
+        if kind is dict or kind is list or isinstance(item, _CONTAINERS):
             check_exact(item, room)
-        elif isinstance(item, int):
+        elif kind is int or isinstance(item, int):
             if not -MAX_INTEGER <= item <= MAX_INTEGER:
                 expected = "one within ±(2^53-1), or a decimal string"
                 raise CanonicalError("N-RANGE", got="a larger integer", expected=expected)
