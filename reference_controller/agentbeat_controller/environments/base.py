@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Protocol, get_args, runtime_checkable
 
 from agentbeat_protocol import DIMENSIONS, digest
 from agentbeat_protocol.state_receipts import BindingMode
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BINDING_MODES",
     "BusinessDoor",
+    "ClosableEnvironment",
     "Entry",
     "Environment",
     "Profile",
@@ -174,6 +175,15 @@ class Environment(Protocol):
 
     def business_app(self, door: BusinessDoor) -> ASGIApp:
         """The business plane: the application's HTTP API with `/openapi.json`, all of it behind `door`."""
+        ...
+
+
+@runtime_checkable
+class ClosableEnvironment(Protocol):
+    """An environment that holds more than records, such as processes; whoever made it closes it."""
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice. The environment is of no use afterwards."""
         ...
 
 

@@ -69,7 +69,7 @@ def openapi_document(*, title: str, version: str, operations: Iterable[Operation
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    schema = operation.arguments.model_json_schema()
+    schema = operation.arguments_schema()
     properties, required = schema.get("properties", {}), schema.get("required", [])
     in_path = operation.path_arguments
     rest = {name: shape for name, shape in properties.items() if name not in in_path}

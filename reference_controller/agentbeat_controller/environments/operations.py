@@ -100,6 +100,8 @@ class Operation:
         name: snake_case; the tool's name and the document's `operationId`.
         path: the route, with `{placeholders}` named as members of `arguments`.
         arguments: a strict model of all arguments: those of the path, and of the query (GET) or the body.
+        schema: the JSON Schema of the arguments for people and tools, without `$ref`, where the application
+            checks them by itself and `arguments` lets any object through; None: the model's own schema.
         refusals: the codes with which the operation itself may decline.
         run: does the work; raises `Refusal` to decline.
     """
@@ -113,10 +115,15 @@ class Operation:
     run: Callable[[Call, Any], BaseModel]
     status: int = 200
     refusals: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
     path_arguments: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path_arguments", tuple(_PLACEHOLDER.findall(self.path)))
+
+    def arguments_schema(self) -> dict[str, Any]:
+        """The JSON Schema of all arguments: an object with `properties`, `required` and a `description`."""
+        return dict(self.schema) if self.schema is not None else self.arguments.model_json_schema()
 
 
 @dataclass(frozen=True, kw_only=True)

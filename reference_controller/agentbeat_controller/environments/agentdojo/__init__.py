@@ -1,0 +1,27 @@
+"""AgentDojo, benchmark v1.2.2, as a catalogue of environments: a benchmark that nobody here wrote.
+
+One profile for each user task (97) and for each pair of a user task and an injection task (949):
+
+    agentdojo-v1.2.2-banking-user_task_3
+    agentdojo-v1.2.2-banking-user_task_3-injection_task_1
+
+A tool is an operation `{suite}_{tool}`, called as `POST /{suite}/{tool}` with its arguments as a JSON object;
+the answer is 200 {"result": "…", "error": null} in the words that the benchmark gives its Agents. A tool that
+fails says why in `error` ("ValueError: …"), keeps what it did before it failed and counts as a call, as in
+the benchmark itself. A tool of another suite than the lease's is 404.
+
+A pair has one surface, `every_vector`: reset plants the text at every injection vector of the suite.
+
+The benchmark runs in worker processes of the environment; this process never imports it.
+
+    environment = AgentDojoEnvironment()
+    try:
+        profile = environment.profiles["agentdojo-v1.2.2-slack-user_task_0"]
+        for oracle in environment.oracles(profile): ...
+        names = [operation.name for operation in environment.operations_of(profile)]
+    finally:
+        environment.close()
+"""
+
+from __future__ import annotations
+
