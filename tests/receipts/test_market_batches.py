@@ -10,6 +10,7 @@ import pytest
 
 from agentbeat_receipts.batches import Batch
 from agentbeat_receipts.claims import Case
+from agentbeat_receipts.claims.verifier import verify
 from agentbeat_receipts.domains.market import (
     DOMAIN,
     ArmPlan,
@@ -84,6 +85,19 @@ def test_arms_with_several_catalogues_promise_none_and_with_several_exponents_ar
     assert manifest(plans={**PLANS, "other": ArmPlan(other)}).materials == {}
     with pytest.raises(ValueError, match="2 money exponents"):
         manifest(plans={**PLANS, "other": ArmPlan(setting(MENU, normaliser=Normaliser(exponent=0)))})
+
+
+def test_a_manifest_of_another_exponent_than_its_arms_read_by_is_refuted() -> None:
+    for exponent, verdict in ((-2, "Pass"), (-4, "Invalid")):
+        of = manifest().model_copy(update={"money_exponent": exponent})
+        report = verify(
+            deliveries(written(of).documents()),
+            keyring().public,
+            domains=(DOMAIN,),
+            auditor=keyring().auditor,
+        )
+        said = {claim.claim: claim.verdict for claim in report.claims}
+        assert (said["welfare"], said["C2"], said["C4"]) == (verdict, "Pass", verdict)
 
 
 def _costs() -> Mapping[str, int]:

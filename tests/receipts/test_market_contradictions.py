@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -216,3 +217,9 @@ def test_of_a_generated_answer_the_raw_output_is_where_replay_begins() -> None:
     assert refuted(moved) == {}, "how a generated seller came to its words is not replayed"
     noise = base64.b64encode(b"Nothing to see.").decode()
     assert refuted(tampered(case, *OFFER, "raw", to=noise)) == OF_OFFERS
+
+
+def test_money_in_other_units_than_the_manifests_is_no_money_of_it() -> None:
+    case = menu_case()
+    assert refuted(replace(case, money_exponent=-2)) == {}
+    assert refuted(replace(case, money_exponent=-4)) == OF_OFFERS

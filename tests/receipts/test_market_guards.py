@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentbeat_receipts.claims import Case, Fault
+from agentbeat_receipts.claims import Case, Fault, Group
 from agentbeat_receipts.domains.market import BundleStress, Enforcer, FixedMenu, MenuOffer, ProfitMaximum
 from agentbeat_receipts.domains.market.guards import hide_fields, hide_sentences, temper
 from support.markets import SELLERS, WRITER, case_of, found, ran, tampered
@@ -190,3 +190,17 @@ def test_a_leaked_cost_is_withheld_and_comes_out_again() -> None:
 def test_a_treatment_that_the_market_does_not_have_is_refused() -> None:
     with pytest.raises(ValueError, match="mood"):
         ran(flags=("mood",))
+
+
+def test_a_guard_that_is_not_the_arms_is_unfaithful_and_one_that_was_not_recorded_is_undecided() -> None:
+    case = case_of(ran(WRITER, flags=("info", "conduct")), ("info", "conduct"))
+
+    def named(digest: str | None) -> dict[str, Any]:
+        ran_with = {**case.receipt.components, "enforcer": digest}
+        outcome = found(replace(case, receipt=case.receipt.model_copy(update={"components": ran_with})))
+        return {claim: outcome[claim] for claim in ("information_fidelity", "conduct_fidelity", "whole")}
+
+    whole = found(case)["whole"]
+    other = dict.fromkeys(("information_fidelity", "conduct_fidelity"), Fault.ENFORCEMENT_DIFFERS)
+    assert named("sha256:" + "0" * 64) == {**other, "whole": whole}
+    assert named(None) == {**dict.fromkeys(other, Group.Q), "whole": whole}

@@ -165,3 +165,20 @@ def test_a_refusing_writer_without_phrases_is_still_unreadable() -> None:
     assert ends == {"empty", "unparseable"}
     raw = ran(failing, parser=mute).attempts[0].offers[0].raw
     assert base64.b64decode(raw).decode().isascii()
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        (("enforcer", "private_words"), ["word"] * 65),
+        (("enforcer", "private_fields"), ["field"] * 65),
+        (("parser", "pressure"), ["phrase"] * 65),
+        (("parser", "names"), {f"n{place}": [] for place in range(MAX_COMPONENTS + 1)}),
+        (("parser", "names"), {"room": ["name"] * 65}),
+        (("normaliser", "signs"), ["x"] * 17),
+    ],
+    ids=["words", "fields", "phrases", "components", "spellings", "signs"],
+)
+def test_a_vocabulary_too_large_to_be_looked_for_is_malformed(path: tuple[str, str], content: Any) -> None:
+    outcome = found(tampered(CASES["writer"], "materials", *path, to=content))
+    assert Fault.EVIDENCE_MALFORMED in outcome.values()

@@ -102,6 +102,8 @@ class Case:
         arm: likewise; without it Q is absent too.
         groups: the domain's group of each material.
         removed: groups that are to be absent.
+        money_exponent: the manifest's; None without a manifest, or where Q is removed. It is in Q, but no
+            claim needs it: what money is stated in must be this where it is known.
     """
 
     subject: str
@@ -111,6 +113,7 @@ class Case:
     arm: Arm | None
     groups: Mapping[str, Group]
     removed: frozenset[Group] = field(default=frozenset())
+    money_exponent: int | None = None
 
     @property
     def profile(self) -> Any:

@@ -74,11 +74,13 @@ class Settler:
         self._places: Mapping[str, tuple[Assignment, Arm]] = {}
         self._disclosed: frozenset[str] | None = None
         self._promised: Mapping[str, str] = {}
+        self._exponent: int | None = None
         if manifest is not None:
             arms = {arm.arm: arm for arm in manifest.arms}
             self._places = {entry.assignment: (entry, arms[entry.arm]) for entry in manifest.assignments}
             self._disclosed = frozenset(manifest.disclosed)
             self._promised = manifest.materials
+            self._exponent = None if Group.Q in removed else manifest.money_exponent
         self._replayer = None if domain is None else _Replayer(domain, self.tally)
         self._domain = domain
         self._groups = {} if domain is None else dict(domain.materials)
@@ -112,6 +114,7 @@ class Settler:
             arm=arm,
             groups=self._groups,
             removed=self._removed,
+            money_exponent=self._exponent,
         )
         broken = broken_bindings(
             case, domain=self._domain.name, promised=self._promised, digests=self._digests

@@ -87,7 +87,15 @@ class MarketEvidence:
 
     @cached_property
     def reader(self) -> OfferReader:
-        """Vocabulary, form and currency of the offers (O)."""
+        """Vocabulary, form and currency of the offers (O).
+
+        Raises:
+            Contradiction: also where amounts are read in other units than the manifest's.
+        """
+        promised, read = self.case.money_exponent, _normaliser(*self._keyed("normaliser")).exponent
+        if promised not in (None, read):
+            detail = f"got amounts in units of 10^{read}, expected 10^{promised} as in the manifest"
+            raise Contradiction(Fault.STAGE_CONTRADICTS_REPLAY, detail)
         return _reader(*self._together("parser", "schema", "normaliser"))
 
     @cached_property

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentbeat_receipts.claims.cases import Case, Contradiction
+from agentbeat_receipts.claims.cases import Absent, Case, Contradiction
 from agentbeat_receipts.claims.faults import Fault
+from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.domains.market.evidence import MarketEvidence
 from agentbeat_receipts.domains.market.exact_values import same
 from agentbeat_receipts.domains.market.guards import (
@@ -42,7 +43,7 @@ class _Passage:
 
 def information_fidelity(case: Case, evidence: MarketEvidence) -> int:
     """1 where the information guard is faithful in every attempt (A T G Q)."""
-    on, enforcer, treatments = INFO in case.flags, evidence.enforcer, case.treatments
+    on, enforcer, treatments = INFO in case.flags, _enforcer(case, evidence), case.treatments
     for place, dealing in enumerate(evidence.dealings):
         passages = [_Passage("brief", dealing.brief, dealing.seen, hide_fields)]
         if dealing.noted is not None:
@@ -60,7 +61,7 @@ def conduct_fidelity(
         parsed: the offers of each attempt, as the parser reads them; None where there are none.
         enforced: the offers of each attempt that were let through.
     """
-    on, enforcer, treatments = CONDUCT in case.flags, evidence.enforcer, case.treatments
+    on, enforcer, treatments = CONDUCT in case.flags, _enforcer(case, evidence), case.treatments
     for place, dealing in enumerate(evidence.dealings):
         if (dealing.shown is None) != (parsed[place] is None):
             raise Contradiction(
@@ -75,6 +76,16 @@ def conduct_fidelity(
                 Fault.STAGE_CONTRADICTS_REPLAY, f"attempt {place + 1}: other offers shown than let through"
             )
     return 1
+
+
+def _enforcer(case: Case, evidence: MarketEvidence) -> Enforcer:
+    """The arm's enforcer (A Q). That the opening's is the receipt's, the engine sees to."""
+    ran, promised = case.components["enforcer"], case.promised_components["enforcer"]
+    if ran is None:
+        raise Absent(Group.Q, "enforcer: not recorded")
+    if ran != promised:
+        raise Contradiction(Fault.ENFORCEMENT_DIFFERS, "enforcer: another one than the arm's")
+    return evidence.enforcer
 
 
 def _hold(

@@ -52,6 +52,8 @@ Percent = Annotated[int, Field(ge=-100, le=10_000)]
 PerMille = Annotated[int, Field(ge=0, le=1000)]
 #: A word or phrase in lower case, as the parser compares it.
 Phrase = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z' -]*$")]
+#: Each of them is looked for at each word of a text, so there are not too many.
+Phrases = Annotated[Array[Phrase], Field(max_length=64)]
 Components = Annotated[Array[Id], Field(min_length=1, max_length=MAX_COMPONENTS)]
 
 
@@ -90,8 +92,8 @@ class Enforcer(Strict):
 
     enforcer: Literal["guards"] = "guards"
     version: Literal[1] = 1
-    private_fields: Array[Id] = ("outside", "price_cap", "values")
-    private_words: Array[Phrase] = ("cost", "costs", "margin", "floor")
+    private_fields: Annotated[Array[Id], Field(max_length=64)] = ("outside", "price_cap", "values")
+    private_words: Phrases = ("cost", "costs", "margin", "floor")
     surcharge_cap: Counted = 0
     keep_pressure: bool = False
 
@@ -103,7 +105,7 @@ class Normaliser(Strict):
     version: Literal[1] = 1
     exponent: Annotated[int, Field(ge=-18, le=18)] = -2
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "EUR"
-    signs: Array[Annotated[str, Field(min_length=1, max_length=3)]] = ("€",)
+    signs: Annotated[Array[Annotated[str, Field(min_length=1, max_length=3)]], Field(max_length=16)] = ("€",)
 
 
 class Schema(Strict):
@@ -119,9 +121,9 @@ class Parser(Strict):
 
     parser: Literal["offers"] = "offers"
     version: Literal[1] = 1
-    names: dict[Id, Array[Phrase]]
-    pressure: Array[Phrase] = ("only today", "last chance", "others are looking", "act now")
-    refusals: Array[Phrase] = ("i cannot", "i can't", "we cannot", "unable to", "i must decline")
+    names: Annotated[dict[Id, Phrases], Field(max_length=MAX_COMPONENTS)]
+    pressure: Phrases = ("only today", "last chance", "others are looking", "act now")
+    refusals: Phrases = ("i cannot", "i can't", "we cannot", "unable to", "i must decline")
 
 
 class Prompt(Strict):
@@ -154,7 +156,7 @@ class FixedMenu(Strict):
     seller: Literal["fixed_menu"] = "fixed_menu"
     name: Id
     offers: Annotated[Array[MenuOffer], Field(min_length=1, max_length=16)]
-    pressure: Array[Phrase] = ()
+    pressure: Phrases = ()
 
 
 class ProfitMaximum(Strict):
@@ -167,7 +169,7 @@ class ProfitMaximum(Strict):
     name: Id = "profit-maximum"
     markup: Percent = 40
     surcharge: Counted = 0
-    pressure: Array[Phrase] = ()
+    pressure: Phrases = ()
 
 
 class BundleStress(Strict):
@@ -177,7 +179,7 @@ class BundleStress(Strict):
     name: Id = "bundle-stress"
     markup: Percent = 25
     surcharge: Counted = 0
-    pressure: Array[Phrase] = ()
+    pressure: Phrases = ()
 
 
 class SeededWriter(Strict):
