@@ -9,9 +9,9 @@ import pytest
 
 from agentbeat_receipts.claims import ClaimFinding, Fault, Group, Tally
 from agentbeat_receipts.claims.isolation import compared_arms, isolation_findings, off_everywhere
-from agentbeat_receipts.objects import COMPONENTS, Arm, ComparisonGroup, Manifest
+from agentbeat_receipts.objects import COMPONENTS, Arm, Assignment, ComparisonGroup, Manifest
 from support.claim_batches import kiosk_manifest
-from support.kiosk import components
+from support.kiosk import PROFILES, components
 
 OTHER = "sha256:" + "e" * 64
 GROUP = ComparisonGroup(group="cap", arms=("free", "capped"), may_differ=("prompt",))
@@ -52,6 +52,15 @@ def test_without_a_comparison_group_nothing_was_asserted() -> None:
     assert found(silent, both()) == [ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group")]
 
 
+def test_a_comparison_group_without_arms_asserts_nothing() -> None:
+    hollow = ComparisonGroup(group="hollow", arms=(), may_differ=())
+    drifted = both(capped={"chooser": OTHER})
+    assert found(manifest(hollow), drifted) == [
+        ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group")
+    ]
+    assert [f.fault for f in found(manifest(hollow, GROUP), drifted)] == [Fault.COMPONENT_DIFFERS]
+
+
 @pytest.mark.parametrize("component", [name for name in COMPONENTS if name != "scorer"])
 def test_a_receipt_with_another_component_than_its_arms_differs(component: str) -> None:
     sums = tally(free=[{}, {component: OTHER}], capped=[{}])
@@ -72,6 +81,25 @@ def test_arms_differ_only_where_they_may(component: str) -> None:
     else:
         detail = f"{component}: capped and free"
         assert findings == [ClaimFinding(Fault.ARMS_DIFFER, "cap", detail)]
+
+
+def test_of_many_arms_the_first_that_differs_from_the_first_is_named() -> None:
+    arms = tuple(
+        Arm(arm=name, components=components(model=model), treatments=())
+        for name, model in zip("abcd", (OTHER, OTHER, "sha256:" + "d" * 64, OTHER), strict=True)
+    )
+    assignments = tuple(
+        Assignment(assignment=f"p.{arm.arm}", profile=PROFILES[0], arm=arm.arm, replicate=1) for arm in arms
+    )
+    of = kiosk_manifest(
+        arms=arms,
+        assignments=assignments,
+        replicates=1,
+        contracts=(),
+        comparison_groups=(ComparisonGroup(group="all", arms=tuple("dcba"), may_differ=()),),
+    )
+    findings = [f for f in found(of, Tally()) if f.fault is Fault.ARMS_DIFFER]
+    assert findings == [ClaimFinding(Fault.ARMS_DIFFER, "all", "model: a and c")]
 
 
 def test_each_group_allows_its_own_differences() -> None:

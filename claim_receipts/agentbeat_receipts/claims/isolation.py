@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.groups import Group
@@ -40,17 +39,20 @@ def isolation_findings(
     if manifest is None or absent:
         yield from (ClaimFinding(Fault.EVIDENCE_ABSENT, "", f"{group}, {group.label}") for group in absent)
         return
-    if not manifest.comparison_groups:
+    compared = compared_arms(manifest)
+    if not compared:
+        # A group without arms compares nothing.
         yield ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group")
         return
     arms = {arm.arm: arm for arm in manifest.arms}
     ignored: frozenset[ComponentName] = (
         frozenset({"scorer"}) if off_everywhere("scorer", manifest, tally.components) else frozenset()
     )
-    for name in sorted(compared_arms(manifest)):
+    for name in sorted(compared):
         yield from _ran(arms[name], tally.components.get(name, Counter()), ignored)
     for group in manifest.comparison_groups:
-        yield from _agree(group, arms)
+        if group.arms:
+            yield from _agree(group, arms)
 
 
 def off_everywhere(
@@ -91,7 +93,9 @@ def _agree(group: ComparisonGroup, arms: Mapping[str, Arm]) -> Iterator[ClaimFin
     for component in COMPONENTS:
         if component in group.may_differ:
             continue
-        for left, right in combinations(group.arms, 2):
-            if arms[left].components[component] != arms[right].components[component]:
-                yield ClaimFinding(Fault.ARMS_DIFFER, group.group, f"{component}: {left} and {right}")
+        # Where any two differ, one differs from the first; so a look at each arm is enough.
+        first = group.arms[0]
+        for other in group.arms[1:]:
+            if arms[first].components[component] != arms[other].components[component]:
+                yield ClaimFinding(Fault.ARMS_DIFFER, group.group, f"{component}: {first} and {other}")
                 break
