@@ -23,7 +23,7 @@ from support.chain_faults import FAULTS
 from support.claim_batches import batch, kiosk_manifest, unopened
 from support.json_values import json_values
 from support.receipt_batches import Parts, deliveries, honest, manifest
-from support.receipt_tampering import LAST, nonce, with_last
+from support.receipt_tampering import LAST, failed, nonce, with_last
 from support.streamed import compared, in_memory, streamed
 
 
@@ -142,6 +142,14 @@ INPUTS: dict[str, Callable[[], list[Delivery]]] = {
     "white space": lambda: _respelled(_spaced),
     "escapes": lambda: _respelled(_escaped),
     "every spelling": lambda: [*_respelled(_spaced), *_respelled(_escaped), *_respelled(bytes)],
+    "a retry shadowed by a run that shares its nonce": lambda: deliveries(
+        honest(
+            openings={
+                "p-1.both": {"nonce": nonce(bytes(32))},
+                "p-2.none": {"nonce": nonce(bytes(32)), "attempts": (failed(1),)},
+            }
+        ).documents()
+    ),
     "an envelope of no assignment": lambda: _beside(_elsewhere("p-9.none")),
     "an envelope of another assignment": lambda: _beside(_elsewhere("p-1.none")),
     "bytes that end as an envelope does": lambda: [

@@ -12,7 +12,6 @@ from agentbeat_receipts.claims.tallying import merge
 from agentbeat_receipts.deliveries import Delivered
 from agentbeat_receipts.objects import Assignment
 from agentbeat_receipts.streams.chunks import chunks
-from agentbeat_receipts.streams.gathering import Gathering
 from agentbeat_receipts.streams.ledgers import Ledger, Route
 from agentbeat_receipts.streams.openings import (
     Frame,
@@ -95,9 +94,9 @@ class Passes:
         for _, digests in self._pool.run(altered_ones, tasks):
             ledger.mark_altered(digests)
 
-    def opened(self, ledger: Ledger, frame: Frame, terminals: Terminals, gathering: Gathering) -> Settlement:
+    def opened(self, ledger: Ledger, frame: Frame, terminals: Terminals) -> Settlement:
         """A reading of the envelopes and openings; then terminals without one are settled too."""
-        settlement = Settlement(gathering)
+        settlement = Settlement()
         done = 0
         for task, result in self._pool.run(open_some, self._put_off(ledger, frame, terminals)):
             self._take(settlement, task, result, terminals)

@@ -20,13 +20,9 @@ __all__ = ["Settlement", "shared_nonces"]
 
 
 class Settlement:
-    """What one reading of the openings has come to.
+    """What one reading of the openings has come to, its findings among it."""
 
-    Args:
-        gathering: where findings go.
-    """
-
-    def __init__(self, gathering: Gathering) -> None:
+    def __init__(self) -> None:
         self.tally = Tally()
         self.opened: set[str] = set()
         self.tried: set[str] = set()
@@ -36,7 +32,7 @@ class Settlement:
         self.domains: set[str] = set()
         self.digests: set[tuple[type[Body], str]] = set()
         self.sound = False
-        self._gathering = gathering
+        self.gathering = Gathering()
         self._owners: dict[bytes, str] = {}
 
     def again(self, result: Opened) -> frozenset[str]:
@@ -47,7 +43,7 @@ class Settlement:
         """One more result, which has settled nothing that was settled before."""
         if result.tally is not None:
             merge(self.tally, result.tally)
-        self._gathering.add(result.findings)
+        self.gathering.add(result.findings)
         self.opened.update(result.opened)
         self.tried.update(result.tried)
         self.shut.update(result.shut)

@@ -138,17 +138,19 @@ def _settled(
         settling=manifest is not None,
         listing=len(records) <= LISTED,
     )
-    found = passes.opened(ledger, frame, held, gathering)
+    found = passes.opened(ledger, frame, held)
     if found.collided:
+        # What was found so far holds for openings that do not count: it is found again without them.
         watching = replace(frame, settling=False, watched=frozenset(found.collided))
-        findings, refused = shared_nonces(passes.opened(ledger, watching, held, gathering).candidates)
+        findings, refused = shared_nonces(passes.opened(ledger, watching, held).candidates)
         gathering.add(findings)
         frame = replace(frame, refused=refused)
-        found = passes.opened(ledger, frame, held, gathering)
+        found = passes.opened(ledger, frame, held)
     if manifest is None:
         domain = _named(found.domains, domains)
         frame = replace(frame, settling=True, domain=None if domain is None else domain.name)
-        found = passes.opened(ledger, frame, held, gathering)
+        found = passes.opened(ledger, frame, held)
+    gathering.add(found.gathering.findings())
     return _Settled(found, domain)
 
 
@@ -164,9 +166,9 @@ def _without_lists(manifest: Manifest) -> Manifest:
 def _ambiguous(passes: Passes, ledger: Ledger, holdings: Holdings, gathering: Gathering) -> ClaimReport:
     """Of several manifests nothing is said, but that some deliveries cannot be read."""
     frame = Frame(ours=None, manifest=None, domain=None, settling=True)
-    aside = Gathering()
-    found = passes.opened(ledger, frame, Terminals({}, {}), aside)
-    gathering.add(finding for finding in aside.findings() if finding.reason is Reason.OBJECT_UNREADABLE)
+    found = passes.opened(ledger, frame, Terminals({}, {}))
+    unreadable = (f for f in found.gathering.findings() if f.reason is Reason.OBJECT_UNREADABLE)
+    gathering.add(unreadable)
     return judge(assemble(holdings, gathering.findings(), Anchorage(), ()), found.tally, None)
 
 
