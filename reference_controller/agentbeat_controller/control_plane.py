@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 
 from agentbeat_controller import store
 from agentbeat_controller.catalogues import catalogue_of, check_digest, profile_to_reset
+from agentbeat_controller.databases import begin_setup
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.judging import judge, own_snapshot
 from agentbeat_controller.lease_book import LeaseBook
@@ -110,10 +111,12 @@ class ControlPlane:
 
         Raises:
             SetupError: the database belongs to another Controller.
+            ValueError: it cannot hold every text.
             ProtocolError: `controller_unavailable`.
         """
 
         def work(connection: Connection) -> None:
+            begin_setup(connection)
             metadata.create_all(connection)
             self._environment.create_tables(connection)
             owner = store.claim_controller(connection, self._controller_id)

@@ -24,7 +24,7 @@ from agentbeat_controller.refusals import (
     not_found,
     profile_not_found,
 )
-from agentbeat_controller.store import Recorded
+from agentbeat_controller.store import Deployment, Recorded
 from agentbeat_controller.timekeeping import NANOSECONDS, Timekeeper
 from agentbeat_controller.transactions import Transactions
 from agentbeat_protocol import (
@@ -130,6 +130,9 @@ class LeaseBook:
         request_digest = _request_digest(request)
 
         def work(connection: Connection) -> bytes | ProtocolError:
+            # The Deployment comes before the run: of two equal requests the second waits here, and then
+            # finds its answer instead of an environment that its own run holds.
+            deployment = self._locked_deployment(connection, request)
             earlier = store.lease_of_run(connection, request.run_id, lock=True)
             if earlier is not None:
                 found = self._recorded(connection, earlier, "reset", request_digest)
@@ -137,7 +140,7 @@ class LeaseBook:
                     raise binding_conflict("the run's first reset")
                 return found
             check()
-            environment_id = self._claim(connection, request)
+            environment_id = self._claim(connection, deployment)
             lease, answer = make(connection, environment_id)
             store.add_lease(connection, lease)
             if lease.binding_mode == "deployment_static":
@@ -206,20 +209,23 @@ class LeaseBook:
             raise binding_conflict("the request that this run and phase was answered for")
         return recorded.body
 
-    def _claim(self, connection: Connection, request: ResetRequest) -> str:
+    def _locked_deployment(self, connection: Connection, request: ResetRequest) -> Deployment | None:
+        """The Deployment whose one environment the run asks for; None for a run with one of its own."""
+        if request.binding_mode != "deployment_static":
+            return None
+        deployment = store.deployment_of(connection, request.deployment_profile_id, lock=True)
+        if deployment is None:
+            raise not_found("CTL-6", "a Deployment of this Controller")
+        return deployment
+
+    def _claim(self, connection: Connection, deployment: Deployment | None) -> str:
         """The environment id for a new lease: the Deployment's one, if it is free, or a new one (CTL-6)."""
         now = self.now(connection)
-        environment_id = store.new_id("env")
-        if request.binding_mode == "deployment_static":
-            deployment = store.deployment_of(connection, request.deployment_profile_id, lock=True)
-            if deployment is None:
-                raise not_found("CTL-6", "a Deployment of this Controller")
-            if deployment.lease_id is not None:
-                self._check_free(connection, deployment.lease_id, now)
-            environment_id = deployment.environment_id
+        if deployment is not None and deployment.lease_id is not None:
+            self._check_free(connection, deployment.lease_id, now)
         for lease in store.expired_leases(connection, now, limit=_SWEEP):
             self._expire(connection, lease)
-        return environment_id
+        return store.new_id("env") if deployment is None else deployment.environment_id
 
     def _check_free(self, connection: Connection, lease_id: str, now: int) -> None:
         holder = store.lease_with_id(connection, lease_id, lock=True)

@@ -131,12 +131,17 @@ def environment_busy(retry_after: int) -> RetryLaterError:
     )
 
 
-def unavailable() -> RetryLaterError:
-    """The database does not answer, or cannot keep what it is given: nothing has changed."""
+def unavailable(*, unknown: bool = False) -> RetryLaterError:
+    """The database does not answer, or cannot keep what it is given: nothing has changed.
+
+    Args:
+        unknown: the database went away while it was keeping the call: all of it is kept, or nothing.
+    """
+    change = "whether the call was kept is not known" if unknown else "nothing has changed"
     return RetryLaterError(
         "CTL-10",
         code="controller_unavailable",
         got="no answer from the database",
-        expected="a database that answers; nothing has changed",
+        expected=f"a database that answers; {change}",
         retry_after=1,
     )

@@ -14,14 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import NoSuchModuleError
-
 from agentbeat_controller.announcements import for_people, what_is_served, write_whole
 from agentbeat_controller.control_app import ControlApp
 from agentbeat_controller.control_plane import ControlPlane, SetupError
-from agentbeat_controller.databases import open_engine
+from agentbeat_controller.databases import open_engine, shown
 from agentbeat_controller.door import Door
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.keys import KeyFolder, KeyFolderError
@@ -92,7 +88,7 @@ def _serve(options: ServeOptions) -> None:
     keys = KeyFolder.open(options.home)
     signer = None if options.unsigned else keys.signer()
     controller_id = keys.controller_id(options.controller_id)
-    engine = _engine(options.database or keys.default_database)
+    engine = open_engine(options.database or keys.default_database)
     try:
         plane = ControlPlane(
             environment=options.environment,
@@ -120,7 +116,7 @@ def _serve(options: ServeOptions) -> None:
             keys=keys,
             signer=signer,
             controller_id=controller_id,
-            database=engine.url.render_as_string(),
+            database=shown(engine.url),
         )
         _run(service, control, told, options.ready_file)
     finally:
@@ -140,15 +136,6 @@ def _run(service: Service, control: ControlApp, told: dict[str, Any], ready_file
         if ready_file is not None:
             ready_file.unlink(missing_ok=True)
     print("State Controller stopped", file=sys.stderr, flush=True)
-
-
-def _engine(url: str | URL) -> Engine:
-    try:
-        return open_engine(url)
-    except NoSuchModuleError:
-        raise ValueError("the database URL names a kind of database that SQLAlchemy does not know") from None
-    except ImportError as error:
-        raise ValueError(f"the driver of this kind of database is not installed: {error.name}") from None
 
 
 def _check_deployments(names: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from agentbeat_controller.leases import Lease, Stage, Status
 from agentbeat_controller.tables import (
@@ -218,9 +219,7 @@ def record_answer(connection: Connection, lease_id: str, phase: str, recorded: R
 
 def add_snapshot(connection: Connection, lease_id: str, phase: str, snapshot: Snapshot) -> None:
     """Keep a snapshot; its content only where an equal one is not there yet."""
-    known = select(contents.c.digest).where(contents.c.digest == snapshot.digest)
-    if connection.execute(known).one_or_none() is None:
-        connection.execute(insert(contents).values(digest=snapshot.digest, body=snapshot.content))
+    _add_content(connection, snapshot.digest, snapshot.content)
     connection.execute(
         insert(snapshots).values(
             snapshot_ref=snapshot.snapshot_ref,
@@ -230,6 +229,18 @@ def add_snapshot(connection: Connection, lease_id: str, phase: str, snapshot: Sn
             taken_at=snapshot.taken_at,
         )
     )
+
+
+def _add_content(connection: Connection, name: str, body: bytes) -> None:
+    """Keep a content once, also when two transactions keep an equal one at the same time.
+
+    The question comes first because most states are known and may be large. In PostgreSQL another
+    transaction's content, not committed yet, is not seen by it; the insert waits for that one's end.
+    """
+    known = select(contents.c.digest).where(contents.c.digest == name)
+    if connection.execute(known).one_or_none() is None:
+        insert_of = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+        connection.execute(insert_of(contents).values(digest=name, body=body).on_conflict_do_nothing())
 
 
 def snapshot_of(connection: Connection, lease_id: str, phase: str) -> Snapshot | None:

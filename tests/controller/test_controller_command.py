@@ -178,7 +178,7 @@ def test_one_secret_for_both_planes_stops_the_start(tmp_path):
     [
         (["--database", "nonsense"], "database URL"),
         (["--database", "sqlite://"], "must be a file"),
-        (["--database", "nosuch://u:pass-word@x/y"], "SQLAlchemy does not know"),
+        (["--database", "nosuch://u:pass-word@x/y"], "expected SQLite or PostgreSQL"),
         (["--database", "postgresql+pg8000://u:pass-word@x/y"], "driver"),
         (["--database", "sqlite:////no/such/folder/x.db"], "database"),
         (["--ready-file", "/no/such/folder/ready.json"], "/no/such/folder"),
