@@ -11,7 +11,7 @@ thread; a client that goes away does not stop it half-way.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
@@ -34,9 +34,22 @@ if TYPE_CHECKING:
 
     from .base import BusinessDoor
 
-__all__ = ["BUSINESS_LIMITS", "business_plane"]
+__all__ = ["BUSINESS_LIMITS", "Caller", "business_plane", "call_through"]
 
 BUSINESS_LIMITS: Final = BusinessLimits()
+
+#: How a call goes through the door: the door, the Deployment, the run if one is named, the operation, and its
+#: arguments or the refusal that reading them ended in. It raises what the door refuses with.
+Caller = Callable[["BusinessDoor", str, str | None, Operation, BaseModel | Refusal], Outcome]
+
+
+def call_through(
+    door: BusinessDoor, deployment: str, run_id: str | None, operation: Operation, asked: BaseModel | Refusal
+) -> Outcome:
+    """One call in one transaction: for an application whose records are in the Controller's database."""
+    with door.enter(deployment, run_id) as entry:
+        return perform(entry, operation, asked)
+
 
 _OPEN_PATHS: Final = frozenset({"/healthz", "/openapi.json"})
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -49,12 +62,14 @@ def business_plane(
     document: Mapping[str, Any],
     door: BusinessDoor,
     limits: BusinessLimits = BUSINESS_LIMITS,
+    call: Caller = call_through,
 ) -> ASGIApp:
     """The ASGI application that serves `operations` behind `door`.
 
     Args:
         name: the environment's name, shown by the health route.
         document: the OpenAPI document of the operations.
+        call: takes a call through the door.
     """
     by_path: dict[str, list[Operation]] = defaultdict(list)
     for operation in operations:
@@ -70,7 +85,7 @@ def business_plane(
         routes=[
             Route("/healthz", health),
             Route("/openapi.json", openapi),
-            *(Route(path, _Resource(here, door, limits)) for path, here in by_path.items()),
+            *(Route(path, _Resource(here, door, limits, call)) for path, here in by_path.items()),
         ],
         exception_handlers={HTTPException: _on_http_exception, Exception: _on_exception},
     )
@@ -102,10 +117,13 @@ class _SecretGate:
 class _Resource:
     """One path: its operations by method."""
 
-    def __init__(self, operations: Iterable[Operation], door: BusinessDoor, limits: BusinessLimits) -> None:
+    def __init__(
+        self, operations: Iterable[Operation], door: BusinessDoor, limits: BusinessLimits, call: Caller
+    ) -> None:
         self._operations: Mapping[str, Operation] = {each.method: each for each in operations}
         self._door = door
         self._limits = limits
+        self._call = call
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -127,17 +145,11 @@ class _Resource:
         arguments = await read_arguments(request, operation, self._limits)
         try:
             outcome = await run_in_threadpool(
-                self._run, request.state.deployment, run_id, operation, arguments
+                self._call, self._door, request.state.deployment, run_id, operation, arguments
             )
         except (ProtocolError, SQLAlchemyError) as error:
             return _on_refusal(error)
         return _answer(outcome.status, outcome.body)
-
-    def _run(
-        self, deployment: str, run_id: str | None, operation: Operation, arguments: BaseModel | Refusal
-    ) -> Outcome:
-        with self._door.enter(deployment, run_id) as entry:
-            return perform(entry, operation, arguments)
 
 
 def _answer(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
