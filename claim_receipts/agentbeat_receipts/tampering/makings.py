@@ -12,15 +12,13 @@ that differs from `HONEST` makes another batch, and `make` signs it as it is, ho
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from agentbeat_receipts.analyses import judge_direction, judge_stability
-from agentbeat_receipts.anchors import AnchorTrust
-from agentbeat_receipts.batches import Batch
+from agentbeat_receipts.batches import Facts
 from agentbeat_receipts.claims.cases import ClaimValue
 from agentbeat_receipts.claims.tallies import Cell
 from agentbeat_receipts.commitments import derived_nonce
@@ -38,13 +36,10 @@ from agentbeat_receipts.domains.market import (
     market_report,
     simulate,
 )
-from agentbeat_receipts.keys import Keyring
 from agentbeat_receipts.objects import (
-    AnchorForm,
     ComparisonGroup,
     Contrast,
     DirectionContract,
-    Document,
     Equivalence,
     Manifest,
     Opening,
@@ -53,10 +48,9 @@ from agentbeat_receipts.objects import (
     ReportedCell,
     RetryPolicy,
     StabilityContract,
-    TimeAnchor,
 )
-from agentbeat_receipts.tampering.blocks import EASIEST, pending, stamped
 from agentbeat_receipts.tampering.exhibits import Exhibit, changed
+from agentbeat_receipts.tampering.writing import write_exhibit
 
 __all__ = [
     "DIRECTION",
@@ -67,7 +61,6 @@ __all__ = [
     "SETTING",
     "STABILITY",
     "Making",
-    "keyring",
     "make",
 ]
 
@@ -154,8 +147,6 @@ class Making:
         guards: which guards are on in an assignment, where those are not the arm's.
         openings: changes of what an assignment's receipt commits to.
         told: values that are told of an assignment in place of its own, wherever values are told.
-        disclosed: the same, in its receipt only.
-        components: component digests that an assignment's receipt names in place of its own.
         report: changes of the report.
         cited: whether tickets cite the time anchor's token.
     """
@@ -168,8 +159,6 @@ class Making:
     guards: Mapping[str, frozenset[str]] = field(default_factory=dict)
     openings: Mapping[str, Callable[[Opening], Opening]] = field(default_factory=dict)
     told: Mapping[str, Mapping[str, ClaimValue]] = field(default_factory=dict)
-    disclosed: Mapping[str, Mapping[str, ClaimValue]] = field(default_factory=dict)
-    components: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     report: Callable[[ReportBundle], ReportBundle] = _as_it_is
     cited: bool = True
 
@@ -178,64 +167,21 @@ class Making:
 HONEST: Final = Making()
 
 
-@cache
-def keyring() -> Keyring:
-    """The keys of every exhibit of this process."""
-    return Keyring.generate()
-
-
 @lru_cache(maxsize=32)
 def make(making: Making) -> Exhibit:
     """The batch, signed as it is."""
     manifest = _manifest(making)
-    digest = bytes.fromhex(manifest.digest().removeprefix("sha256:"))
-    token, header = stamped(digest, height=1)
-    _, later = stamped(digest, height=2)
-    anchors = {"cited": _anchor(manifest, token), "beside": _anchor(manifest, pending(digest))}
-    cited = "sha256:" + hashlib.sha256(token).hexdigest() if making.cited else None
-    batch = Batch(manifest, keyring(), anchor=cited if manifest.mode == "prospective" else None)
-    first, *framing = batch.framing()
-    names = [entry.assignment for entry in manifest.assignments]
-    openings: dict[str, Opening] = {}
-    receipts: dict[str, Document] = {}
-    envelopes: dict[str, Document] = {}
-    runs = dict(_runs(making, manifest))
-    for name, run in runs.items():
-        opening = run.opening(
-            manifest=manifest.digest(),
-            assignment=name,
-            ticket=batch.ticket_digest(name),
-            nonce=derived_nonce(_SEED, name),
-        )
-        openings[name] = making.openings.get(name, _unchanged)(opening)
-        facts = run.facts(manifest.disclosed)
-        facts = replace(
-            facts,
-            values={**facts.values, **making.disclosed.get(name, {})},
-            components={**facts.components, **making.components.get(name, {})},  # type: ignore[dict-item]  # their names
-        )
-        written = batch.receipt(openings[name], facts)
-        receipts[name] = written.receipt
-        if written.envelope is not None:
-            envelopes[name] = written.envelope
-    prospective = manifest.mode == "prospective"
-    return Exhibit(
-        keyring=keyring(),
-        manifest=first,
-        tickets=dict(zip(names, framing, strict=False)) if prospective else {},
-        checkpoint=framing[-1] if prospective else None,
-        receipts=receipts,
-        envelopes=envelopes,
-        openings=openings,
-        closing=batch.close(),
-        report=Document(body=making.report(_report(manifest, runs))),
-        anchors={name: Document(body=anchor) for name, anchor in anchors.items()},
-        trust=AnchorTrust(headers={1: header, 2: later}, easiest_target=EASIEST),
-    )
+    runs = _runs(making, manifest)
 
+    def ran(name: str, ticket: str | None) -> tuple[Opening, Facts]:
+        opening = runs[name].opening(
+            manifest=manifest.digest(), assignment=name, ticket=ticket, nonce=derived_nonce(_SEED, name)
+        )
+        if name in making.openings:
+            opening = making.openings[name](opening)
+        return opening, runs[name].facts(manifest.disclosed)
 
-def _unchanged(opening: Opening) -> Opening:
-    return opening
+    return write_exhibit(manifest, ran, making.report(_report(manifest, runs)), cited=making.cited)
 
 
 def _manifest(making: Making) -> Manifest:
@@ -301,8 +247,3 @@ def _analyses(manifest: Manifest, reported: tuple[ReportedCell, ...]) -> list[Re
             )
         )
     return analyses
-
-
-def _anchor(manifest: Manifest, proof: bytes) -> TimeAnchor:
-    form: AnchorForm = "opentimestamps"
-    return TimeAnchor(manifest=manifest.digest(), form=form, token=base64.b64encode(proof).decode())
