@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .base import Entry
 
-__all__ = ["BUSINESS_CODES", "Call", "Method", "Operation", "Outcome", "Refusal", "perform"]
+__all__ = ["BUSINESS_CODES", "Call", "Method", "Operation", "Outcome", "Refusal", "perform", "refused"]
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
 
@@ -143,7 +143,7 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
     connection, environment_id = entry.connection, entry.environment_id
     sequence = calls.next_sequence(connection, environment_id)
     if sequence is None:
-        return _refused(Refusal("call_limit_reached", "this environment takes no more calls"))
+        return refused(Refusal("call_limit_reached", "this environment takes no more calls"))
     try:
         if isinstance(arguments, Refusal):
             raise arguments
@@ -152,7 +152,7 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
             answer = operation.run(call, arguments)
         outcome, error = Outcome(status=operation.status, body=answer.model_dump(mode="json")), None
     except Refusal as refusal:
-        outcome, error = _refused(refusal), refusal.code
+        outcome, error = refused(refusal), refusal.code
     calls.append(
         connection,
         environment_id,
@@ -169,5 +169,6 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
     return outcome
 
 
-def _refused(refusal: Refusal) -> Outcome:
+def refused(refusal: Refusal) -> Outcome:
+    """The answer that declines a call."""
     return Outcome(status=refusal.status, body=error_envelope(refusal.code, refusal.message))

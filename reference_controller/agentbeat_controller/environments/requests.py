@@ -22,7 +22,7 @@ from agentbeat_protocol.models import validated
 
 from .operations import Operation, Refusal
 
-__all__ = ["BusinessLimits", "read_arguments"]
+__all__ = ["BusinessLimits", "arguments_of", "read_arguments"]
 
 _RECORD_ID: Final = re.compile(r"[A-Z]{3}-[0-9]{1,9}")
 
@@ -47,11 +47,28 @@ async def read_arguments(
         rest = _query(request) if operation.method == "GET" else await _object(request, limits)
         if twice := given.keys() & rest.keys():
             return Refusal("invalid_request", f"expected {sorted(twice)[0]} in the path only")
-        return validated(operation.arguments, given | rest, code="invalid_request")
+        return arguments_of(operation, given | rest)
     except ProtocolError as error:
-        return Refusal(error.code, error.envelope()["error"]["message"])
+        return _refusal(error)
     except Refusal as refusal:
         return refusal
+
+
+def arguments_of(operation: Operation, given: Mapping[str, Any]) -> BaseModel | Refusal:
+    """The valid arguments among JSON members, those of the path too, or the refusal that they end in."""
+    try:
+        # What is no text at all cannot stand in a path: the model says so.
+        in_path = {name: given.get(name) for name in operation.path_arguments}
+        _placeholders({name: value for name, value in in_path.items() if isinstance(value, str)})
+        return validated(operation.arguments, dict(given), code="invalid_request")
+    except ProtocolError as error:
+        return _refusal(error)
+    except Refusal as refusal:
+        return refusal
+
+
+def _refusal(error: ProtocolError) -> Refusal:
+    return Refusal(error.code, error.envelope()["error"]["message"])
 
 
 def _placeholders(values: Mapping[str, Any]) -> Mapping[str, Any]:
