@@ -255,6 +255,7 @@ def test_contracts_are_part_of_what_is_signed(parts: Parts, contract: Wire) -> N
         pytest.param({**C3, "draws": 10}, "X-CONTRACT", id="draws-of-an-exact-one"),
         pytest.param({**C1, "levels": ["none", "x"]}, "X-MANIFEST", id="undeclared-level"),
         pytest.param({**C1, "levels": ["none"]}, "S-COUNT", id="one-level"),
+        pytest.param({**C1, "levels": ["none", "both", "none"]}, "X-MANIFEST", id="a-level-twice"),
         pytest.param({**C1, "outcome": "secret"}, "X-MANIFEST", id="outcome-not-disclosed"),
         pytest.param({**C1, "claim": "C2"}, "S-ENUM", id="claim-without-contracts"),
         pytest.param({**C1, "pairing": "none"}, "S-ENUM", id="other-pairing"),
@@ -269,6 +270,16 @@ def test_a_contract_that_leaves_something_open_is_refused(parts: Parts, contract
     with pytest.raises(ProtocolError) as refusal:
         _read(wire)
     assert refusal.value.rule == rule
+
+
+def test_more_contracts_than_a_verifier_would_analyse_are_refused(parts: Parts) -> None:
+    wire = _wire(parts.manifest)
+    wire["body"]["contracts"] = [{**C3, "contract": f"steady-{place}"} for place in range(65)]
+    with pytest.raises(ProtocolError) as refusal:
+        _read(wire)
+    assert refusal.value.rule == "S-COUNT"
+    wire["body"]["contracts"].pop()
+    assert _read(wire)
 
 
 @pytest.mark.parametrize(

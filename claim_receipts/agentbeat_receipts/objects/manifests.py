@@ -92,7 +92,8 @@ class Manifest(Body):
     money_exponent: Annotated[int, Field(ge=-18, le=18)]
     #: The values that public receipts disclose.
     disclosed: SetOf[Id]
-    contracts: Array[Contract]
+    #: Each costs an analysis, so there are not too many.
+    contracts: Annotated[Array[Contract], Field(max_length=64)]
     #: The digest of each material that is the same in every run, such as a catalogue.
     materials: dict[Id, Digest]
 
@@ -113,6 +114,9 @@ class Manifest(Body):
         yield from _undeclared("arms", (a.arm for a in self.assignments), arms)
         yield from _undeclared("arms", (arm for g in self.comparison_groups for arm in g.arms), arms)
         yield from _undeclared("arms", (arm for c in self.contracts for arm in contract_arms(c)), arms)
+        for contract in self.contracts:
+            if isinstance(contract, DirectionContract):
+                yield from _repeated("level of a contract", contract.levels)
         yield from _undeclared("values", (c.outcome for c in self.contracts), set(self.disclosed))
         flags = set(self.treatment_flags)
         yield from _undeclared(
