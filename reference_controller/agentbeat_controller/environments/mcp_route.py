@@ -50,11 +50,11 @@ def mcp_is_installed() -> bool:
 
 
 class McpRoute:
-    """The ASGI application of the route; `name` is the environment's."""
+    """The ASGI application of the route; `name` and `version` are those of the application it speaks for."""
 
-    def __init__(self, toolbox: Toolbox, *, name: str, limits: BusinessLimits) -> None:
+    def __init__(self, toolbox: Toolbox, *, name: str, version: str, limits: BusinessLimits) -> None:
         self._toolbox = toolbox
-        self._name = name
+        self._name, self._version = name, version
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +89,15 @@ class McpRoute:
         answer = await run_in_threadpool(_load)
         deployment = scope["state"]["deployment"]
         tools = CallerTools(toolbox=self._toolbox, deployment=deployment, run_id=run_id)
-        await answer(scope, receive, send, name=self._name, tools=tools, max_bytes=self._limits.body_bytes)
+        await answer(
+            scope,
+            receive,
+            send,
+            name=self._name,
+            version=self._version,
+            tools=tools,
+            max_bytes=self._limits.body_bytes,
+        )
 
 
 def _load() -> _Answer:

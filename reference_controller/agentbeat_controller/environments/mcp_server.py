@@ -51,12 +51,19 @@ T = TypeVar("T")
 
 
 async def answer(
-    scope: Scope, receive: Receive, send: Send, *, name: str, tools: CallerTools, max_bytes: int
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    name: str,
+    version: str,
+    tools: CallerTools,
+    max_bytes: int,
 ) -> None:
     """Answer one POST.
 
     Args:
-        name: the environment's name, which the server gives as its own.
+        name: the application's name and `version` its version, which the server gives as its own.
         max_bytes: of the body, which has been read and found to be strict JSON before.
     """
 
@@ -72,6 +79,7 @@ async def answer(
 
     server: Server[Any] = Server(
         name,
+        version=version,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         # No tool has arguments that stand in a header.

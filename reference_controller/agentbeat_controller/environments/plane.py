@@ -1,4 +1,4 @@
-"""The business plane over HTTP: a table of operations behind a door.
+"""The business plane over HTTP, and over MCP at `/mcp`: a table of operations behind a door.
 
 In this order: the secret (401, before anything is read), the route (404, 405), the arguments, and then one
 transaction of the door's in which the window is checked, the call runs and its line is written. Only
@@ -26,6 +26,8 @@ from starlette.routing import Route
 
 from agentbeat_protocol import RUN_ID_HEADER, ProtocolError, error_envelope, is_run_id
 
+from .mcp_route import MCP_PATH, McpRoute, mcp_is_installed
+from .mcp_tools import OperationsOf, Toolbox
 from .operations import Operation, Outcome, Refusal, perform, status_of_code
 from .requests import BusinessLimits, read_arguments
 
@@ -63,6 +65,7 @@ def business_plane(
     door: BusinessDoor,
     limits: BusinessLimits = BUSINESS_LIMITS,
     call: Caller = call_through,
+    operations_of: OperationsOf | None = None,
 ) -> ASGIApp:
     """The ASGI application that serves `operations` behind `door`.
 
@@ -70,9 +73,11 @@ def business_plane(
         name: the environment's name, shown by the health route.
         document: the OpenAPI document of the operations.
         call: takes a call through the door.
+        operations_of: the operations of a profile, for the list of tools over MCP; None: all of them.
     """
+    listed = tuple(operations)
     by_path: dict[str, list[Operation]] = defaultdict(list)
-    for operation in operations:
+    for operation in listed:
         by_path[operation.path].append(operation)
 
     async def health(_request: Request) -> Response:
@@ -81,24 +86,34 @@ def business_plane(
     async def openapi(_request: Request) -> Response:
         return _answer(200, document)
 
+    toolbox = Toolbox(operations=listed, operations_of=operations_of, door=door, caller=call)
+    version = str(document.get("info", {}).get("version", ""))
+    route = Route(MCP_PATH, McpRoute(toolbox, name=name, version=version, limits=limits))
+    mcp = [route] if mcp_is_installed() else []
     app = Starlette(
         routes=[
             Route("/healthz", health),
             Route("/openapi.json", openapi),
+            *mcp,
             *(Route(path, _Resource(here, door, limits, call)) for path, here in by_path.items()),
         ],
         exception_handlers={HTTPException: _on_http_exception, Exception: _on_exception},
     )
     app.router.redirect_slashes = False
-    return _SecretGate(app, door)
+    return _SecretGate(app, door, mcp_path=MCP_PATH if mcp else None)
 
 
 class _SecretGate:
-    """Nothing but the two open routes is looked at before the secret has been (401)."""
+    """Nothing but the two open routes is looked at before the secret has been (401).
 
-    def __init__(self, app: ASGIApp, door: BusinessDoor) -> None:
+    Args:
+        mcp_path: where the tools are served over MCP; None without the extra `mcp`.
+    """
+
+    def __init__(self, app: ASGIApp, door: BusinessDoor, *, mcp_path: str | None) -> None:
         self._app = app
         self._door = door
+        self.mcp_path = mcp_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in _OPEN_PATHS:
