@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentbeat_controller.announcements import for_people, what_is_served, write_whole
+from agentbeat_controller.announcements import for_people, mcp_of, what_is_served, write_whole
 from agentbeat_controller.control_app import ControlApp
 from agentbeat_controller.control_plane import ControlPlane, SetupError
 from agentbeat_controller.databases import open_engine, shown
@@ -101,9 +101,10 @@ def _serve(options: ServeOptions) -> None:
         plane.start()
         door = Door(plane.book, {name: keys.business_secret(name) for name in options.deployments})
         control = ControlApp(plane, secret=_control_secret(keys, options.deployments))
+        business = options.environment.business_app(door)
         service = Service.bind(
             control=control,
-            business=options.environment.business_app(door),
+            business=business,
             host=options.host,
             control_port=options.control_port,
             business_port=options.business_port,
@@ -113,6 +114,7 @@ def _serve(options: ServeOptions) -> None:
             environment=options.environment,
             deployments=options.deployments,
             service=service,
+            mcp=mcp_of(business, service.business_url),
             keys=keys,
             signer=signer,
             controller_id=controller_id,
