@@ -112,10 +112,17 @@ def _protocol(chain: ChainReport, manifest: Manifest, domain: Domain) -> dict[st
     promised = {
         arm.arm: {name: labels.of(name, arm.components[name]) for name in COMPONENTS} for arm in manifest.arms
     }
-    ran = {
-        assignment: {name: labels.of(name, receipt.components[name]) for name in COMPONENTS}
+    # A digest that was not recorded is left out, and so is a run without any: whether a receipt arrived that
+    # says nothing here is a matter of I alone.
+    named = {
+        assignment: {
+            name: labels.of(name, digest)
+            for name in COMPONENTS
+            if (digest := receipt.components[name]) is not None
+        }
         for assignment, receipt in sorted(chain.terminals.items())
     }
+    ran = {assignment: digests for assignment, digests in named.items() if digests}
     return {
         "promised": promised,
         "ran": ran,
@@ -146,9 +153,9 @@ class _Labels:
         self._materials = materials
         self._seen: dict[str, dict[str, str]] = {}
 
-    def of(self, component: str, digest: str | None) -> str | None:
+    def of(self, component: str, digest: str) -> str:
         """The digest itself, or its label where its content stands in a material."""
-        if digest is None or component not in self._materials:
+        if component not in self._materials:
             return digest
         seen = self._seen.setdefault(component, {})
         return seen.setdefault(digest, f"{component} {len(seen) + 1}")
