@@ -1,4 +1,4 @@
-"""The tables of `docs/claim-receipts.md` that are made from code: the matrix, faults, benign changes, reasons.
+"""The tables of `docs/claim-receipts.md` that are made from code: matrix, faults, benign changes, reasons.
 
 Each stands in the page between two comments with its name, and is written anew by
 `python -m agentbeat_receipts.tampering docs/claim-receipts.md`.
