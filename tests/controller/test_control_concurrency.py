@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from agentbeat_protocol import ProtocolError, VerifyRequest
 from agentbeat_protocol.models import validated
 from support.controllers import Rig, Run, reset_request
+from support.postgres import both_databases
+
+pytestmark = both_databases
 
 STATIC = {"binding_mode": "deployment_static"}
 

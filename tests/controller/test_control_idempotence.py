@@ -4,6 +4,7 @@ import pytest
 
 from support.controllers import Run, code_of
 from support.ledger import PROFILES
+from support.postgres import both_databases
 
 ORDER = ("reset", "before", "after", "verify", "release")
 RENEWED = ("reset", "renew")
@@ -34,6 +35,7 @@ DIFFERENT = {
 }
 
 
+@both_databases
 @pytest.mark.parametrize("step", ORDER)
 async def test_a_repeated_request_has_the_same_bytes_at_any_later_point_and_changes_nothing(rig, step):
     async with rig.control() as client:
@@ -51,6 +53,7 @@ async def test_a_repeated_request_has_the_same_bytes_at_any_later_point_and_chan
             assert rig.rows() == rows
 
 
+@both_databases
 @pytest.mark.parametrize("step", ORDER)
 async def test_a_repeated_request_has_the_same_bytes_after_a_restart(rig, step):
     async with rig.control() as client:
@@ -117,6 +120,7 @@ async def test_a_refusal_is_not_recorded(rig):
         await run.through("before", "after")
 
 
+@both_databases
 async def test_a_renewal_is_the_same_for_the_same_instant_however_it_is_written(rig):
     async with rig.control() as client:
         run = Run(client)

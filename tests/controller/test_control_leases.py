@@ -7,6 +7,7 @@ import pytest
 from agentbeat_controller import ControllerLimits
 from agentbeat_protocol import Instant
 from support.controllers import Run, code_of
+from support.postgres import both_databases
 
 STATIC = {"binding_mode": "deployment_static"}
 
@@ -17,6 +18,7 @@ async def test_a_lease_lasts_fifteen_minutes_from_reset(rig):
     assert answer["expires_at"] == "2026-03-01T10:15:00Z"
 
 
+@both_databases
 async def test_a_static_deployment_is_held_by_one_run_at_a_time(rig):
     """CTL-6: 409 `environment_busy` with Retry-After, nothing changed; released, it is free again."""
     async with rig.control() as client:
@@ -40,6 +42,7 @@ async def test_retry_after_is_no_longer_than_the_lease_that_is_in_the_way(rig):
         assert (await Run(client, "b", **STATIC).post("reset")).headers["Retry-After"] == "2"
 
 
+@both_databases
 async def test_an_expired_lease_frees_the_static_deployment(rig):
     async with rig.control() as client:
         holder, second = Run(client, "a", **STATIC), Run(client, "b", **STATIC)
@@ -60,6 +63,7 @@ async def test_deployments_do_not_stand_in_each_others_way(rig):
     assert answers[0]["environment_id"] != answers[1]["environment_id"]
 
 
+@both_databases
 async def test_in_catalog_each_run_has_an_environment_of_its_own(rig):
     """CTL-6: three runs at once, and the write of one is in its own snapshot only."""
     async with rig.control() as client:
@@ -79,6 +83,7 @@ async def test_in_catalog_each_run_has_an_environment_of_its_own(rig):
     }
 
 
+@both_databases
 async def test_the_starting_state_is_the_same_whatever_ran_before(rig):
     """CTL-3: in one static environment, with a write and another profile between the two resets."""
     async with rig.control() as client:
@@ -114,6 +119,7 @@ async def test_the_injection_is_planted_and_bound(rig):
     assert planted[0]["state_digest"] == planted[1]["state_digest"] != plain["state_digest"]
 
 
+@both_databases
 @pytest.mark.parametrize("step", ["before", "after", "verify", "renew", "release"])
 async def test_an_expired_lease_fails_closed(rig, step):
     """409 `lease_expired` for every call, and no receipt comes of it."""
@@ -129,6 +135,7 @@ async def test_an_expired_lease_fails_closed(rig, step):
     assert rows["ledger_entries"] == []
 
 
+@both_databases
 @pytest.mark.parametrize("step", ["before", "after", "verify"])
 async def test_work_that_outlasts_its_lease_comes_to_nothing(rig, step, monkeypatch):
     """The lease was active when the call came in; what the call would keep has a time after its end."""
@@ -161,6 +168,7 @@ async def test_a_run_that_can_never_be_granted_is_not_told_to_come_again(rig):
         assert code_of(await second.post("reset")) == (409, "profile_changed")
 
 
+@both_databases
 @pytest.mark.parametrize("seconds", [15 * 60 - 1e-9, 15 * 60], ids=["a-nanosecond-before", "at"])
 async def test_the_end_is_an_instant_to_the_nanosecond(rig, seconds):
     async with rig.control() as client:
@@ -185,6 +193,7 @@ async def test_a_released_lease_no_longer_expires(rig):
         )
 
 
+@both_databases
 async def test_a_renewal_moves_the_end(rig):
     async with rig.control() as client:
         run = Run(client)
@@ -219,6 +228,7 @@ async def test_a_renewal_goes_forward_and_not_beyond_a_day(rig, expires_at, expe
         assert (await run.post("renew", expires_at="2026-03-02T10:00:00Z")).status_code == 200
 
 
+@both_databases
 async def test_an_expiry_that_was_seen_is_not_undone_by_a_clock_that_is_set_back(rig):
     """Not in this process, and not in the next one, whose monotonic clock knows nothing."""
     async with rig.control() as client:
@@ -235,6 +245,7 @@ async def test_an_expiry_that_was_seen_is_not_undone_by_a_clock_that_is_set_back
     restarted.close()
 
 
+@both_databases
 async def test_an_expiry_seen_by_a_business_call_is_recorded_too(rig):
     async with rig.control() as client, rig.business(run_id="run-a") as tools:
         run = Run(client)
@@ -259,6 +270,7 @@ async def test_a_lease_does_not_live_longer_because_the_clock_is_set_back(rig):
         assert code_of(await run.post("after")) == (409, "lease_expired")
 
 
+@both_databases
 @pytest.mark.parametrize("restarts", [False, True], ids=["one-process", "restarts-between"])
 async def test_times_on_a_receipt_never_go_back(rig, restarts):
     """RCP-3: before <= after <= issued_at, though the clock is set back an hour at each step."""
@@ -279,6 +291,7 @@ async def test_times_on_a_receipt_never_go_back(rig, restarts):
     rig.close()
 
 
+@both_databases
 async def test_leases_that_nobody_ended_are_put_away_by_later_resets(rig):
     """Their records go, a few with each reset: what is stored follows what is in use."""
     async with rig.control() as client:
@@ -292,6 +305,7 @@ async def test_leases_that_nobody_ended_are_put_away_by_later_resets(rig):
     assert len(rows["ledger_environments"]) == 2
 
 
+@both_databases
 async def test_health_counts_the_leases_that_hold_an_environment(rig):
     async def active(client):
         return (await client.get("/healthz")).json()["active_leases"]

@@ -11,6 +11,9 @@ from agentbeat_protocol import ProtocolError, SnapshotRequest
 from agentbeat_protocol.models import validated
 from support.controllers import Run, code_of
 from support.ledger import write
+from support.postgres import both_databases
+
+pytestmark = both_databases
 
 STATIC = {"binding_mode": "deployment_static"}
 MODES = pytest.mark.parametrize("mode", ["deployment_static", "catalog"])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from sqlalchemy import event
+from sqlalchemy import event, inspect
 
 from agentbeat_controller import (
     ControlApp,
@@ -62,9 +62,9 @@ class Clock:
 
 @dataclass
 class Rig:
-    """One Controller on one database file. `restart` forgets everything but the file."""
+    """One Controller on one database, a SQLite file or a URL. `restart` forgets everything but that."""
 
-    database: Path
+    database: Path | str
     clock: Clock = field(default_factory=Clock)
     environment: Ledger = field(default_factory=Ledger)
     signer: ReceiptSigner | None = SIGNER
@@ -72,9 +72,12 @@ class Rig:
     controller_id: str = "controller-under-test"
 
     def __post_init__(self):
-        self.engine = open_engine(f"sqlite:///{self.database}")
-        # Tests kill processes, not machines: what was written is there without waiting for the disk.
-        event.listen(self.engine, "connect", lambda each, _: each.execute("PRAGMA synchronous = OFF"))
+        self.engine = open_engine(
+            self.database if isinstance(self.database, str) else f"sqlite:///{self.database}"
+        )
+        if self.engine.dialect.name == "sqlite":
+            # Tests kill processes, not machines: what was written is there without waiting for the disk.
+            event.listen(self.engine, "connect", lambda each, _: each.execute("PRAGMA synchronous = OFF"))
         self.plane = ControlPlane(
             environment=self.environment,
             transactions=Transactions(self.engine, wait_seconds=5),
@@ -103,7 +106,7 @@ class Rig:
         """Every row of every table but the clock's: what a refused call must leave as it was."""
         with self.engine.begin() as connection:
             query = connection.exec_driver_sql
-            names = query("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
+            names = inspect(connection).get_table_names()
             return {
                 name: sorted(repr(tuple(row)) for row in query(f'SELECT * FROM "{name}"'))
                 for name in names
