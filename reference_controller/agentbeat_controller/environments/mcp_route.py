@@ -30,6 +30,8 @@ from .operations import status_of_code
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
+    from agentbeat_protocol import JSONValue
+
     from .requests import BusinessLimits
 
 __all__ = ["MCP_PATH", "McpRoute", "mcp_is_installed"]
@@ -79,10 +81,11 @@ class McpRoute:
         await response(scope, receive, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """The body's bytes, which are one strict JSON value (INV-7, INV-8)."""
+        """The body's bytes, which are one message in strict JSON (INV-7, INV-8)."""
         limits = self._limits
         raw = await read_body(scope, receive, max_bytes=limits.body_bytes, seconds=limits.body_seconds)
-        read_json(raw, max_bytes=limits.body_bytes, max_depth=limits.body_depth + _ENVELOPE_DEPTH)
+        depth = limits.body_depth + _ENVELOPE_DEPTH
+        _check_message(read_json(raw, max_bytes=limits.body_bytes, max_depth=depth))
         return raw
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, run_id: str | None) -> None:
@@ -98,6 +101,22 @@ class McpRoute:
             tools=tools,
             max_bytes=self._limits.body_bytes,
         )
+
+
+def _check_message(value: JSONValue) -> None:
+    """One request or notification. The library would take a request with an odd id for a notification.
+
+    Raises:
+        ProtocolError: `invalid_request`.
+    """
+    match value:
+        case {"jsonrpc": "2.0", "method": str(), **rest}:
+            asked = rest.get("id", 0)
+            if isinstance(asked, str | int) and not isinstance(asked, bool):
+                return
+    raise ProtocolError(
+        "CTL-9", code="invalid_request", got="another body", expected="one JSON-RPC 2.0 request"
+    )
 
 
 def _load() -> _Answer:
