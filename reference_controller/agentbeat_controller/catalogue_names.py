@@ -1,0 +1,113 @@
+"""Which environment a name on the command line means.
+
+    desk                      one of the built-in ones
+    package.module:attribute  one's own: an `Environment` or a `StagingSystem`, or a class or function without
+                              arguments that makes one; found from the working folder too
+
+>>> type(environment_named("desk")).__name__
+'DeskEnvironment'
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from agentbeat_protocol import cut
+
+if TYPE_CHECKING:
+    from agentbeat_controller.environments.base import Environment
+
+__all__ = ["BUILT_IN", "EnvironmentNameError", "environment_named"]
+
+#: The environments that the kit brings: the module and the class.
+BUILT_IN: Final = {
+    "desk": ("agentbeat_controller.environments.desk", "DeskEnvironment"),
+}
+
+_OWN: Final = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_ENVIRONMENT: Final = (
+    "name", "profiles", "create_tables", "reset", "state", "drop", "checks", "business_app",
+)  # fmt: skip
+_SYSTEM: Final = ("name", "profiles", "tools", "prepare", "state", "forget", "checks", "places", "version")
+
+
+class EnvironmentNameError(ValueError):
+    """There is no environment of this name; the message says why, in one line."""
+
+
+def environment_named(name: str) -> Environment:
+    """The environment that a name means.
+
+    Raises:
+        EnvironmentNameError: no such environment, or what is there is none.
+    """
+    if name in BUILT_IN:
+        module, attribute = BUILT_IN[name]
+        made: Environment = getattr(importlib.import_module(module), attribute)()
+        return made
+    if not (match := _OWN.fullmatch(name)):
+        names = ", ".join(sorted(BUILT_IN))
+        raise EnvironmentNameError(
+            f"--environment: got {cut(name, 100)!r}, expected {names} or package.module:attribute"
+        )
+    return _environment(name, _found(name, match[1], match[2]))
+
+
+def _found(name: str, module_name: str, attribute: str) -> Any:
+    if (here := os.getcwd()) not in sys.path:  # noqa: PTH109 - a text is what sys.path holds
+        sys.path.insert(0, here)
+    try:
+        value: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{module_name}.".startswith(f"{error.name}."):
+            raise EnvironmentNameError(f"{name}: no module named {error.name}") from None
+        raise EnvironmentNameError(
+            f"{name}: {module_name} needs the module {error.name}, which is not installed"
+        ) from error
+    except Exception as error:  # somebody else's module may fail in any way
+        raise EnvironmentNameError(f"{name}: importing {module_name} failed: {_told(error)}") from error
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            raise EnvironmentNameError(f"{name}: {module_name} has no {attribute}")
+        value = getattr(value, part)
+    return value
+
+
+def _environment(name: str, value: Any) -> Environment:
+    if inspect.isclass(value) or inspect.isfunction(value):
+        try:
+            value = value()
+        except Exception as error:  # as above
+            raise EnvironmentNameError(f"{name}: making it failed: {_told(error)}") from error
+    if not _missing(value, _ENVIRONMENT):
+        environment: Environment = value
+        return environment
+    if not (missing := _missing(value, _SYSTEM)):
+        return _staged(name, value)
+    raise EnvironmentNameError(
+        f"{name}: a {type(value).__name__} is no Environment and no StagingSystem (a staging system would "
+        f"also have: {', '.join(missing)})"
+    )
+
+
+def _staged(name: str, value: Any) -> Environment:
+    from agentbeat_controller.environments.custom import StagedEnvironment
+
+    try:
+        return StagedEnvironment(value)
+    except Exception as error:  # its profiles and tools are properties, which may fail in any way
+        raise EnvironmentNameError(f"{name}: {_told(error)}") from error
+
+
+def _missing(value: Any, members: tuple[str, ...]) -> list[str]:
+    return [member for member in members if not hasattr(value, member)]
+
+
+def _told(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return cut(f"{type(error).__name__}: {text}" if text else type(error).__name__, 300)
