@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -168,6 +169,16 @@ def test_another_case_than_was_committed_refutes_what_rests_on_it(runs: dict[str
     case = case_of(runs["L2"], PLAIN, edit=edit)
     assert result_of(case, "attack_success") == Fault.MATERIAL_CONTRADICTS_MANIFEST
     assert result_of(case, "whole") == Fault.MATERIAL_CONTRADICTS_MANIFEST
+
+
+def test_a_manifest_that_lists_no_catalogue_has_committed_to_no_case(runs: dict[str, Ran]) -> None:
+    """Else the rubric could be chosen after the outcome."""
+    case = case_of(runs["L2"], PLAIN)
+    unlisted = replace(case, promised_materials=frozenset({"scorer"}))
+    listed = replace(case, promised_materials=frozenset({"catalogue"}))
+    for claim in (*DOMAIN.claims, "whole"):
+        assert result_of(unlisted, claim) == Fault.EVIDENCE_ABSENT
+        assert result_of(listed, claim) == result_of(case, claim) != Fault.EVIDENCE_ABSENT
 
 
 def test_a_committed_case_in_the_place_of_another_is_refused(runs: dict[str, Ran]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbeat_receipts.claims import CASE_GROUPS, Fault, Group
+from agentbeat_receipts.claims import CASE_GROUPS, Case, Fault, Group
 from agentbeat_receipts.claims.bindings import _LONGEST, _REMEMBERED, ContentDigests
 from agentbeat_receipts.claims.settling import Settler, settle
 from agentbeat_receipts.claims.tallies import ClaimTally, Tally
@@ -19,7 +19,7 @@ from agentbeat_receipts.claims.tallying import EXAMPLES, merge, merged, note
 from agentbeat_receipts.objects import COMPONENTS, Null, Pair, material_digest
 from agentbeat_receipts.verification import ChainReport, Verdict
 from support.claim_batches import batch, kiosk_manifest, unopened
-from support.kiosk import ARMS, KIOSK, MATERIALS, WORTH, Kiosk, components, run
+from support.kiosk import ARMS, KIOSK, MATERIALS, WORTH, Kiosk, Sale, components, run
 from support.receipt_batches import Parts, verified
 
 #: One run of the batch: a sale under the cap.
@@ -193,6 +193,22 @@ def test_without_a_domain_terminals_and_components_are_counted_all_the_same() ->
     tally = settled(batch(), domain=None)
     assert (tally.received, tally.opened, len(tally.components)) == (20, 20, 2)
     assert (tally.claims, tally.cells, tally.whole.determined) == ({}, {}, 0)
+
+
+@pytest.mark.parametrize(
+    ("removed", "known"), [("", (-2, {"catalogue"})), ("Q", (None, {"catalogue"}))], ids=["all", "without-q"]
+)
+def test_a_case_knows_in_what_money_it_is_and_what_the_manifest_lists(removed: str, known: Any) -> None:
+    cases: list[Case] = []
+
+    class Watched(Kiosk):
+        def replay(self, case: Case) -> Sale:
+            cases.append(case)
+            return super().replay(case)
+
+    settled(batch(), domain=Watched(), removed=removed)
+    assert len(cases) == 20
+    assert all((case.money_exponent, case.promised_materials) == known for case in cases)
 
 
 def test_without_a_manifest_values_come_out_and_nothing_is_placed() -> None:

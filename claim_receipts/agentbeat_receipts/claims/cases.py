@@ -104,6 +104,7 @@ class Case:
         removed: groups that are to be absent.
         money_exponent: the manifest's; None without a manifest, or where Q is removed. It is in Q, but no
             claim needs it: what money is stated in must be this where it is known.
+        promised_materials: the names of the materials whose digest the manifest lists; None without one.
     """
 
     subject: str
@@ -114,6 +115,7 @@ class Case:
     groups: Mapping[str, Group]
     removed: frozenset[Group] = field(default=frozenset())
     money_exponent: int | None = None
+    promised_materials: frozenset[str] | None = None
 
     @property
     def profile(self) -> Any:

@@ -75,11 +75,12 @@ class Settler:
         self._disclosed: frozenset[str] | None = None
         self._promised: Mapping[str, str] = {}
         self._exponent: int | None = None
+        self._listed: frozenset[str] | None = None
         if manifest is not None:
             arms = {arm.arm: arm for arm in manifest.arms}
             self._places = {entry.assignment: (entry, arms[entry.arm]) for entry in manifest.assignments}
             self._disclosed = frozenset(manifest.disclosed)
-            self._promised = manifest.materials
+            self._promised, self._listed = manifest.materials, frozenset(manifest.materials)
             self._exponent = None if Group.Q in removed else manifest.money_exponent
         self._replayer = None if domain is None else _Replayer(domain, self.tally)
         self._domain = domain
@@ -115,6 +116,7 @@ class Settler:
             groups=self._groups,
             removed=self._removed,
             money_exponent=self._exponent,
+            promised_materials=self._listed,
         )
         broken = broken_bindings(
             case, domain=self._domain.name, promised=self._promised, digests=self._digests

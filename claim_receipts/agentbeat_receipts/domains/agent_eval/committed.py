@@ -7,7 +7,7 @@ from functools import cached_property
 from agentbeat_protocol import digest_bytes
 from agentbeat_protocol.evaluation import AgentCase, PinnedProfile, ScoringProfile
 from agentbeat_protocol.models import Strict, validated
-from agentbeat_receipts.claims import Case, Contradiction, Fault, Group
+from agentbeat_receipts.claims import Absent, Case, Contradiction, Fault, Group
 from agentbeat_receipts.domains.agent_eval.case_documents import (
     PrivatePart,
     PublicPart,
@@ -41,8 +41,12 @@ class Committed:
         """The case's place in the catalogue (K).
 
         Raises:
+            Absent: a manifest without the root over all cases has committed to none of them.
             Contradiction: material_contradicts_manifest, when it is none of the committed cases.
         """
+        listed = self._case.promised_materials
+        if listed is not None and "catalogue" not in listed:
+            raise Absent(Group.K, "catalogue: the manifest does not list it")
         material = read_as(CaseMaterial, self._case.material("case"), "case")
         catalogue = read_as(Catalogue, self._case.material("catalogue"), "catalogue")
         public = decoded(material.public)
