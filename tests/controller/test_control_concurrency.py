@@ -1,13 +1,18 @@
 """Requests that meet: granted once, answered alike, and never half."""
 
 import asyncio
+import contextlib
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from agentbeat_protocol import ProtocolError, VerifyRequest
+import pytest
+
+from agentbeat_controller import store
+from agentbeat_controller.store import Snapshot
+from agentbeat_protocol import Instant, ProtocolError, SnapshotRequest, VerifyRequest, digest_bytes
 from agentbeat_protocol.models import validated
-from support.controllers import Rig, Run, reset_request
+from support.controllers import DEPLOYMENTS, Clock, Rig, Run, code_of, common, reset_request
 from support.postgres import both_databases
 
 pytestmark = both_databases
@@ -50,12 +55,105 @@ def test_it_is_granted_once_by_two_controllers_on_one_database(rig):
     other.close()
 
 
-def test_the_same_reset_sent_many_times_at_once_has_one_answer(rig):
-    found = race(12, lambda _: rig.plane.reset(reset_request()))
+@pytest.mark.parametrize("mode", ["catalog", "deployment_static"])
+def test_the_same_reset_sent_many_times_at_once_has_one_answer(rig, mode):
+    """CTL-2: none of them is told that the environment is busy with their own run."""
+    found = race(12, lambda _: rig.plane.reset(reset_request(binding_mode=mode)))
     assert len(set(found)) == 1
     assert isinstance(found[0], bytes)
     rows = rig.rows()
     assert (len(rows["leases"]), len(rows["answers"]), len(rows["ledger_environments"])) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_controllers_that_start_at_once_on_an_empty_database_share_it(database, count):
+    """The tables, the Controller's row and the Deployments' environments are made once."""
+    rigs = race(count, lambda _: Rig(database))
+    try:
+        rows = [rig.rows() for rig in rigs]
+        assert all(each == rows[0] for each in rows)
+        assert len(rows[0]["deployments"]) == len(DEPLOYMENTS)
+        assert rows[0]["leases"] == []
+        with rigs[0].engine.begin() as connection:
+            assert connection.exec_driver_sql("SELECT count(*) FROM controller").scalar_one() == 1
+    finally:
+        for rig in rigs:
+            rig.close()
+
+
+def test_equal_states_that_are_kept_at_once_are_kept_once(rig):
+    """Twelve runs of one profile: their snapshots before are twelve, and the content of all is one."""
+    answers = [json.loads(rig.plane.reset(reset_request(f"r{number}"))) for number in range(12)]
+
+    def before(number):
+        body = {**common(f"r{number}"), "lease_id": answers[number]["lease_id"], "phase": "before"}
+        return json.loads(rig.plane.snapshot(validated(SnapshotRequest, body)))
+
+    found = race(12, before)
+    assert len({answer["snapshot_ref"] for answer in found}) == 12
+    assert len({answer["digest"] for answer in found}) == 1
+    rows = rig.rows()
+    assert (len(rows["snapshots"]), len(rows["contents"])) == (12, 1)
+
+
+@pytest.mark.parametrize("first", ["commits", "rolls back"])
+def test_a_content_that_another_transaction_is_keeping_is_kept_once_however_that_ends(rig, first):
+    """The second waits for the first: it finds its content, or keeps its own, and neither is begun anew."""
+    leases = [json.loads(rig.plane.reset(reset_request(name)))["lease_id"] for name in ("a", "b")]
+    content = b'{"cash":100}'
+    kept, done, tries = threading.Event(), threading.Event(), []
+
+    def keep(connection, number):
+        tries.append(number)
+        taken = Snapshot(
+            snapshot_ref=f"snapshot-{number}", digest=digest_bytes(content), taken_at=number, content=content
+        )
+        store.add_snapshot(connection, leases[number], "before", taken)
+
+    def second():
+        assert kept.wait(10)
+        rig.plane.book.transactions.run(lambda connection: keep(connection, 1))
+        done.set()
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with contextlib.suppress(RuntimeError), rig.plane.book.transactions.begin() as connection:
+        keep(connection, 0)
+        kept.set()
+        assert not done.wait(0.1)
+        if first == "rolls back":
+            raise RuntimeError(first)
+    thread.join(10)
+    assert sorted(tries) == [0, 1]
+    rows = rig.rows()
+    assert len(rows["contents"]) == 1
+    assert len(rows["snapshots"]) == (2 if first == "commits" else 1)
+
+
+async def test_times_never_go_back_between_two_controllers_whose_clocks_differ(rig):
+    """RCP-3: one is an hour behind; each takes over what the other has given out, leases' ends too."""
+    behind = Rig(rig.database, clock=Clock("2026-03-01T09:00:00Z"))
+    async with rig.control() as ahead_client, behind.control() as behind_client:
+        run = Run(ahead_client)
+        for step, client in (
+            ("reset", ahead_client),
+            ("before", behind_client),
+            ("after", ahead_client),
+            ("verify", behind_client),
+        ):
+            run.client = client
+            await run.through(step)
+        receipt = run.answers["verify"]["receipt"]
+        texts = (receipt["before"]["taken_at"], receipt["after"]["taken_at"], receipt["issued_at"])
+        times = [Instant.parse(text) for text in texts]
+        assert times == sorted(times)
+        assert times[0] >= Instant.parse("2026-03-01T10:00:00Z")
+        rig.clock.advance(15 * 60)
+        run.client = ahead_client
+        assert code_of(await run.post("renew")) == (409, "lease_expired")
+        run.client = behind_client
+        assert code_of(await run.post("release")) == (409, "lease_expired")
+    behind.close()
 
 
 def test_different_resets_of_one_run_are_one_lease_and_conflicts(rig):

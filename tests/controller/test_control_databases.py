@@ -13,6 +13,7 @@ from agentbeat_controller.control_plane import SetupError
 from agentbeat_protocol import ProtocolError
 from support.controllers import CONTROL_SECRET, DEPLOYMENTS, Run, code_of
 from support.ledger import Ledger
+from support.postgres import both_databases
 
 STEPS = ("reset", "before", "after", "verify", "renew", "release")
 DONE = {"reset": [], "after": ["reset", "before"], "verify": ["reset", "before", "after"]}
@@ -80,6 +81,7 @@ async def test_a_full_disk_refuses_a_business_call_whole(rig):
         assert rig.rows() == rows
 
 
+@both_databases
 def test_a_database_belongs_to_one_controller(rig):
     """Else the receipts of one run could carry two ids."""
     rows = rig.rows()
@@ -95,6 +97,7 @@ def test_a_database_belongs_to_one_controller(rig):
     assert rig.rows() == rows
 
 
+@both_databases
 def test_a_deployment_keeps_its_environment_over_restarts(rig):
     rows = rig.rows()["deployments"]
     restarted = rig.restart()
@@ -144,6 +147,7 @@ def test_a_turn_that_does_not_come_is_given_up(tmp_path):
     engine.dispose()
 
 
+@both_databases
 def test_work_that_met_another_transaction_is_begun_anew(rig):
     """Two racing inserts of one row: the second attempt sees the first one's row. A third is not needed."""
     attempts = []
@@ -157,6 +161,7 @@ def test_work_that_met_another_transaction_is_begun_anew(rig):
     assert rig.plane.book.transactions.run(work) == 2
 
 
+@both_databases
 def test_work_that_always_meets_another_gives_up(rig, caplog):
     caplog.set_level(logging.ERROR)
     rows = rig.rows()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from agentbeat_controller import databases
-from agentbeat_controller.databases import open_engine
+from agentbeat_controller.databases import begin_setup, open_engine, shown
+from support.postgres import Database
 
 
 @pytest.fixture
@@ -59,6 +62,116 @@ def test_the_file_keeps_a_write_ahead_log_and_its_references(engine: Engine) -> 
             for name in ("journal_mode", "synchronous", "foreign_keys")
         ]
     assert found == ["wal", 2, 1]
+
+
+# PostgreSQL
+
+
+@pytest.fixture
+def postgresql(postgres: Database) -> Iterator[Engine]:
+    opened = open_engine(postgres.url)
+    yield opened
+    opened.dispose()
+
+
+def setting(engine: Engine, name: str) -> object:
+    with engine.begin() as connection:
+        return connection.execute(text(f"SHOW {name}")).scalar_one()
+
+
+def test_postgresql_is_reached_with_psycopg_3_however_the_url_begins(postgres: Database) -> None:
+    """The password has characters that a URL must escape; the server gets it as it is."""
+    for begins in ("postgresql", "postgresql+psycopg", "postgres"):
+        engine = open_engine(postgres.url.replace("postgresql", begins, 1))
+        assert engine.driver == "psycopg"
+        assert setting(engine, "application_name") == "agentbeat-controller"
+        engine.dispose()
+
+
+def test_nothing_in_postgresql_waits_for_ever(postgresql: Engine) -> None:
+    names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+    assert [setting(postgresql, name) for name in names] == ["10s", "30s", "1min"]
+
+
+def test_settings_of_the_url_come_before_ours(postgres: Database) -> None:
+    engine = open_engine(
+        postgres.with_options(lock_timeout="70ms", work_mem="5MB") + "&application_name=mine"
+    )
+    names = ("lock_timeout", "statement_timeout", "work_mem", "application_name")
+    assert [setting(engine, name) for name in names] == ["70ms", "30s", "5MB", "mine"]
+    engine.dispose()
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable", "read uncommitted"])
+def test_what_is_read_after_a_lock_is_what_stands_there_then(postgres: Database, level: str) -> None:
+    """A server whose default is a snapshot of the transaction's beginning would hide the write that the
+    lock waited for: the level is ours, not the server's."""
+    postgres.query(f"ALTER DATABASE {postgres.name} SET default_transaction_isolation = '{level}'")
+    engine = open_engine(postgres.url)
+    assert setting(engine, "default_transaction_isolation") == level
+    assert setting(engine, "transaction_isolation") == "read committed"
+    engine.dispose()
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Database) -> None:
+    latin = replace(postgres, name="latin")
+    postgres.query("CREATE DATABASE latin OWNER controller ENCODING 'LATIN1' TEMPLATE template0")
+    engine = open_engine(latin.url)
+    with pytest.raises(ValueError, match="encoding LATIN1"), engine.begin() as connection:
+        begin_setup(connection)
+    engine.dispose()
+    postgres.query("DROP DATABASE latin")
+
+
+def test_one_process_at_a_time_sets_up_a_database(postgres: Database, postgresql: Engine) -> None:
+    """The second waits until the first has committed."""
+    impatient = open_engine(postgres.with_options(lock_timeout="50ms"))
+    with postgresql.begin() as first:
+        begin_setup(first)
+        with pytest.raises(OperationalError, match="lock timeout"), impatient.begin() as second:
+            begin_setup(second)
+    with impatient.begin() as second:
+        begin_setup(second)
+    impatient.dispose()
+
+
+# URLs
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://u:s3-cret@h/db", "another kind of database"),
+        ("postgresql+psycopg2://u:s3-cret@h/db", "another driver"),
+        ("postgresql+asyncpg://u:s3-cret@h/db", "another driver"),
+        ("sqlite+aiosqlite:////x", "another driver"),
+        ("postgresql://u:a@s3-cret@h/db", "%40"),
+        ("postgresql://u:a@s3/cret@h/db", "%40"),
+        ("postgresql://u:a@b:s3-cret@h/db", "cannot be read"),
+        ("postgresql://u:s3-cret@h:x/db", "cannot be read"),
+    ],
+)
+def test_a_url_that_cannot_be_meant_is_refused_without_its_password(url: str, said: str) -> None:
+    """A part of a password that has an @ would else be told as the name of a host or a port."""
+    with pytest.raises(ValueError, match=said) as refused:
+        open_engine(url)
+    assert "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("sqlite:////a/b.db", "sqlite:////a/b.db"),
+        ("postgresql://u:secret@h:1/db", "postgresql://u:***@h:1/db"),
+        (
+            "postgresql://u@h/db?password=secret&sslkey=secret&options=secret&sslmode=require",
+            "postgresql://u@h/db?sslmode=require",
+        ),
+        ("postgresql:///db?host=/run/x&passfile=/secret", "postgresql:///db?host=%2Frun%2Fx"),
+    ],
+)
+def test_a_url_is_shown_without_what_may_be_secret(url: str, expected: str) -> None:
+    assert shown(make_url(url)) == expected
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:a?mode=memory&uri=true"])
