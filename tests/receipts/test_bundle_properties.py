@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 
 from agentbeat_receipts.claims import ClaimReport
 from agentbeat_receipts.deliveries import Delivery
+from agentbeat_receipts.domains.market import DOMAIN
 from agentbeat_receipts.objects import Document, ReportBundle
+from agentbeat_receipts.streams import verify_stream
 from agentbeat_receipts.tampering import BENIGN, FAULTS, FaultCase
 from agentbeat_receipts.tampering.cases import as_made
 from agentbeat_receipts.tampering.exhibits import Exhibit, changed
@@ -78,6 +81,17 @@ def folder_of(delivery: Delivery) -> str:
     return delivery.path.partition("/")[0]
 
 
+@cache
+def undisturbed(place: int) -> ClaimReport:
+    """The report on a bundle as it was made, by its place among those that were."""
+    return list(_MADE.values())[place].judged()
+
+
+def before(exhibit: Exhibit) -> ClaimReport:
+    """The same, of one of them."""
+    return undisturbed([id(made) for made in _MADE.values()].index(id(exhibit)))
+
+
 def values(report: ClaimReport) -> dict[str, Any]:
     """What each claim that passes says."""
     return {
@@ -116,8 +130,8 @@ def test_no_bit_flip_changes_a_value_that_stays_pass(exhibit: Exhibit, data: st.
     bit = data.draw(st.integers(0, 8 * len(raw) - 1))
     raw[bit // 8] ^= 1 << bit % 8
     deliveries[place] = Delivery(delivery.path, bytes(raw))
-    before, after = values(exhibit.judged()), values(exhibit.judged(deliveries))
-    assert {claim: before.get(claim) for claim in after} == after
+    known, after = values(before(exhibit)), values(exhibit.judged(deliveries))
+    assert {claim: known.get(claim) for claim in after} == after
 
 
 @given(bundles(), st.data())
@@ -125,8 +139,8 @@ def test_no_deletion_creates_a_pass(exhibit: Exhibit, data: st.DataObject) -> No
     deliveries = exhibit.deliveries()
     gone = data.draw(st.sets(st.integers(0, len(deliveries) - 1), min_size=1))
     left = [delivery for place, delivery in enumerate(deliveries) if place not in gone]
-    before, after = exhibit.judged(), exhibit.judged(left)
-    assert passes(after) <= passes(before)
+    after = exhibit.judged(left)
+    assert passes(after) <= passes(before(exhibit))
     # Nothing is forged, so nothing becomes Invalid either.
     assert after.chain.integrity is not Verdict.INVALID
 
@@ -136,7 +150,7 @@ def test_order_and_repetition_of_deliveries_change_nothing(exhibit: Exhibit, dat
     deliveries = exhibit.deliveries()
     again = data.draw(st.lists(st.sampled_from(deliveries), max_size=8))
     shuffled = data.draw(st.permutations([*deliveries, *again]))
-    assert exhibit.judged(list(shuffled)) == exhibit.judged()
+    assert exhibit.judged(list(shuffled)) == before(exhibit)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -144,6 +158,24 @@ def test_order_and_repetition_change_nothing_about_a_fault(fault: FaultCase) -> 
     exhibit = fault.make(HONEST)
     deliveries = exhibit.deliveries()
     assert exhibit.judged([*reversed(deliveries), *deliveries[::3]]) == exhibit.judged(deliveries)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_in_a_stream_has_the_report_that_it_has_in_memory(fault: FaultCase) -> None:
+    exhibit = fault.make(HONEST)
+    deliveries = exhibit.deliveries()[::-1]
+    streamed = verify_stream(
+        deliveries,
+        exhibit.keyring.public,
+        domains=(DOMAIN,),
+        manifest=exhibit.named,
+        trust=exhibit.trust,
+        auditor=exhibit.keyring.auditor,
+        workers=1,
+    )
+    report = exhibit.judged(deliveries)
+    # A stream holds no bodies.
+    assert streamed == replace(report, chain=replace(report.chain, terminals={}, opened={}))
 
 
 def unticketed(exhibit: Exhibit) -> Document:

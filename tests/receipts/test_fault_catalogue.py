@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -204,7 +206,13 @@ def test_an_opening_may_have_been_sealed_in_another_spelling() -> None:
     assert report.licences.granted is Licence.CAUSAL
 
 
-def test_the_whole_catalogue_is_as_expected() -> None:
+@pytest.mark.parametrize("name", ["blocks", "cases", "makings", "spellings", "tables"])
+def test_the_examples_of_a_module_run(name: str) -> None:
+    ran = doctest.testmod(importlib.import_module(f"agentbeat_receipts.tampering.{name}"))
+    assert (ran.failed, bool(ran.attempted)) == (0, True)
+
+
+def test_a_catalogue_counts_what_is_as_expected() -> None:
     some = FAULTS[::9]
     results = run_catalogue(some, BENIGN[::6])
     assert results.faults_as_expected == len(results.faults) == len(some)
