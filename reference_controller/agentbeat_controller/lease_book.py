@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from agentbeat_controller import store
 from agentbeat_controller.environments.base import Environment
+from agentbeat_controller.injections import add_injection
 from agentbeat_controller.leases import Lease
 from agentbeat_controller.refusals import (
     binding_conflict,
@@ -143,6 +144,8 @@ class LeaseBook:
             environment_id = self._claim(connection, deployment)
             lease, answer = make(connection, environment_id)
             store.add_lease(connection, lease)
+            if request.injection is not None:
+                add_injection(connection, lease.lease_id, request.injection)
             if lease.binding_mode == "deployment_static":
                 store.hold(connection, lease.deployment_profile_id, lease.lease_id)
             return _record(connection, lease.lease_id, "reset", request_digest, answer)

@@ -20,10 +20,21 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    Text,
     UniqueConstraint,
 )
 
-__all__ = ["answers", "contents", "controller", "deployments", "leases", "metadata", "receipts", "snapshots"]
+__all__ = [
+    "answers",
+    "contents",
+    "controller",
+    "deployments",
+    "injections",
+    "leases",
+    "metadata",
+    "receipts",
+    "snapshots",
+]
 
 metadata: Final = MetaData()
 
@@ -69,6 +80,15 @@ deployments: Final = Table(
     Column("deployment_profile_id", _NAME, primary_key=True),
     Column("environment_id", _TOKEN, nullable=False, unique=True),
     Column("lease_id", _TOKEN, ForeignKey("leases.lease_id")),
+)
+
+#: The injections that were planted, in words; the lease has the digest.
+injections: Final = Table(
+    "injections",
+    metadata,
+    Column("lease_id", _TOKEN, ForeignKey("leases.lease_id"), primary_key=True),
+    Column("surface", Text, nullable=False),
+    Column("text", Text, nullable=False),
 )
 
 #: The 200 answers, byte for byte (CTL-2).
