@@ -33,8 +33,8 @@ class OracleCall:
     Args:
         operation: the name of an `Operation`.
         arguments: all its arguments by name, those of the path among them.
-        free: the arguments that the task leaves open, such as the wording of a reply: another value of them is
-            as good, and no check is expected to mind.
+        free: the arguments that the task leaves open, such as the wording of a reply: another value of them
+            is as good, and no check is expected to mind.
     """
 
     operation: str
