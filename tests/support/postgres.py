@@ -102,7 +102,12 @@ class Cluster:
         import psycopg
 
         with psycopg.connect(
-            host=str(self.folder), port=self.port, user="postgres", dbname=database, autocommit=True
+            host=str(self.folder),
+            port=self.port,
+            user="postgres",
+            dbname=database,
+            options="-c default_transaction_read_only=off",
+            autocommit=True,
         ) as connection:
             cursor = connection.execute(statement, values or None)
             return cursor.fetchall() if cursor.description else []

@@ -27,6 +27,7 @@ SECONDS = 30
 #: server's own processes: `synchronous_commit` stays on.
 SETTINGS = {
     "autovacuum": "off",
+    "deadlock_timeout": "100ms",
     "fsync": "off",
     "full_page_writes": "off",
     "listen_addresses": "127.0.0.1",
