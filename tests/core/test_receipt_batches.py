@@ -238,23 +238,33 @@ def test_a_cell_left_out_of_a_whole_report_is_invalid(honest: dict[str, Ran]) ->
 
 def test_a_scorer_other_than_the_arms_is_invalid(honest: dict[str, Ran]) -> None:
     ran = honest["rules"]
-    other = {"scorer": "sha256:" + "0" * 64}
+    other: dict[str, str | None] = {"scorer": "sha256:" + "0" * 64}
     found = verdicts(rewritten(ran, components={PLAIN: other}), ran)
     assert (found["C2"], found["C4"], found["attack_success"]) == ("Invalid", "Invalid", "Invalid")
 
 
-def test_a_kinder_rubric_after_the_fact_is_invalid(honest: dict[str, Ran]) -> None:
-    """The scoring profile of one run is not exchanged for another."""
+@pytest.mark.parametrize(
+    ("components", "fault"),
+    [
+        ({}, Fault.MATERIAL_CONTRADICTS_COMPONENT),
+        ({"scorer": None}, Fault.MATERIAL_CONTRADICTS_MANIFEST),
+    ],
+    ids=["under the old name", "unnamed"],
+)
+def test_a_kinder_rubric_after_the_fact_is_invalid(
+    honest: dict[str, Ran], components: dict[str, str | None], fault: Fault
+) -> None:
+    """The scoring profile of one run is not exchanged for another, nor left unnamed to do so."""
 
     def edit(opening: Object) -> None:
         opening["materials"]["scorer"]["deterministic_weight"] = "0.1"
         opening["materials"]["scorer"]["llm_judge_weight"] = "0.9"
 
     ran = honest["rules"]
-    report = verified(rewritten(ran, opening={PLAIN: edit}), ran.keyring)
-    claim = report.claim("attack_success")
+    changed = rewritten(ran, opening={PLAIN: edit}, components={PLAIN: components})
+    claim = verified(changed, ran.keyring).claim("attack_success")
     assert claim.verdict is Verdict.INVALID
-    assert Fault.MATERIAL_CONTRADICTS_COMPONENT in {finding.fault for finding in claim.findings}
+    assert fault in {finding.fault for finding in claim.findings}
 
 
 def test_an_injection_planted_other_than_committed_is_invalid(honest: dict[str, Ran]) -> None:

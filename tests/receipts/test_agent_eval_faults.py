@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from agentbeat_protocol import digest, digest_bytes, digest_text
-from agentbeat_receipts.claims import Fault
+from agentbeat_receipts.claims import Fault, Group
 from agentbeat_receipts.domains.agent_eval import DOMAIN
 from agentbeat_receipts.domains.agent_eval.case_documents import leaf_of
 from agentbeat_receipts.domains.agent_eval.case_trees import root_of
-from agentbeat_receipts.objects import Null
+from agentbeat_receipts.objects import Null, material_digest
 from support.eval_batches import ATTACK, FLAG, Ran, batch_run, plan_json, staged
 from support.eval_forgeries import Edit, Object, case_of, result_of, transcoded
 from support.fakes import FakeController, FakeJudge, scores
@@ -338,13 +338,26 @@ def test_a_native_verdict_whose_receipt_does_not_hold_is_not_observed(
     assert coverage.pair == (4, 6)
 
 
-def test_a_receipt_signed_by_another_key_than_was_committed_does_not_hold(runs: dict[str, Ran]) -> None:
-    other = FakeController().verify_key
+@pytest.mark.parametrize("key", [FakeController().verify_key, None], ids=["another", "none"])
+def test_a_controller_with_another_key_than_the_arms_is_invalid(
+    runs: dict[str, Ran], key: Object | None
+) -> None:
+    """Even where the receipt says so: whoever can name the key signs any verdict."""
 
     def edit(opening: Object) -> None:
-        opening["materials"]["model"]["controller"]["verify_key"] = other
+        opening["materials"]["model"]["controller"]["verify_key"] = key
 
-    assert result_of(case_of(runs["L3"], GUARDED, edit=edit), "native_score") == Null(null="not_observed")
+    honest = case_of(runs["L3"], GUARDED)
+    model = json.loads(json.dumps(honest.material("model")))
+    model["controller"]["verify_key"] = key
+    components = {**honest.receipt.components, "model": material_digest("model", model)}
+    case = case_of(runs["L3"], GUARDED, edit=edit, components=components)
+    for claim in ("utility", "security", "attack_success", "native_score", "channel_coverage", "whole"):
+        assert result_of(case, claim) == Fault.MATERIAL_CONTRADICTS_MANIFEST
+    # Whose arm it is, is not known: then the receipt is held to the key that is there.
+    unplaced = case_of(runs["L3"], GUARDED, edit=edit, components=components, removed={Group.A})
+    expected = "1.000000" if key is None else Null(null="not_observed")
+    assert result_of(unplaced, "native_score") == expected
 
 
 # --- Injections -------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def rewritten(
     *,
     opening: dict[str, Edit] | None = None,
     values: dict[str, dict[str, ClaimValue]] | None = None,
-    components: dict[str, dict[str, str]] | None = None,
+    components: dict[str, dict[str, str | None]] | None = None,
     report: Callable[[Object], None] | None = None,
     drop: Iterable[str] = (),
 ) -> list[Delivery]:

@@ -1,7 +1,8 @@
 """Whether an opening is bound to what was promised: its domain, and the digests of its materials.
 
-A material that has a component's name must have the digest of that component in the receipt, and one that
-the manifest lists the digest there. What the digest of a material is, is said in `objects.materials`.
+A material that has a component's name must have the digest of that component in the receipt, or where the
+receipt has none, in its arm; one that the manifest lists the digest there. What the digest of a material is,
+is said in `objects.materials`.
 
 >>> ContentDigests().materials({"chooser": {"chooser": "subset"}})["chooser"][:15]
 'sha256:54853a01'
@@ -101,7 +102,10 @@ def broken_bindings(
             continue
         if name in _COMPONENTS and Group.Q not in case.removed:
             ran = case.receipt.components[name]  # type: ignore[index]  # it is a component's name
-            if ran is not None and ran != got:
+            if ran is None and case.arm is not None and Group.A not in case.removed:
+                # Not recorded is no leave to replay with something else.
+                promised = {name: case.arm.components[name], **promised}  # type: ignore[index]
+            elif ran is not None and ran != got:
                 broken.append(Broken(group, Fault.MATERIAL_CONTRADICTS_COMPONENT, name))
         if promised.get(name, got) != got:
             broken.append(Broken(group, Fault.MATERIAL_CONTRADICTS_MANIFEST, name))

@@ -21,7 +21,7 @@ from agentbeat_protocol.scoring import (
     project,
     rules_component,
 )
-from agentbeat_receipts.claims import Case, Contradiction, Fault
+from agentbeat_receipts.claims import Case, Contradiction, Fault, Group
 from agentbeat_receipts.domains.agent_eval.committed import Committed
 from agentbeat_receipts.domains.agent_eval.judgements import judged
 from agentbeat_receipts.domains.agent_eval.materials import Chooser, StateMaterial
@@ -30,6 +30,7 @@ from agentbeat_receipts.domains.agent_eval.readings import read_as
 from agentbeat_receipts.domains.agent_eval.responses import ResponseStages, read_response
 from agentbeat_receipts.domains.agent_eval.run_ids import run_id_of
 from agentbeat_receipts.domains.agent_eval.traces import Observed, Trace, read_reset
+from agentbeat_receipts.objects import material_digest
 
 __all__ = ["RunEvidence"]
 
@@ -104,6 +105,7 @@ class RunEvidence:
             return None, "state_not_on_record"
         if state.reason is not None:
             return None, state.reason
+        self._check_model()
         reset, controller = self.trace.reset, self.committed.model.controller
         if reset is None or controller is None:
             raise Contradiction(Fault.EVIDENCE_MALFORMED, "state: no reset, or no Controller of the Agent")
@@ -119,6 +121,14 @@ class RunEvidence:
             final_response=response.final_response,
         )
         return native_report(state, context), None
+
+    def _check_model(self) -> None:
+        """The Agent is its arm's: the State Controller's key is in it, and with another one anybody signs."""
+        arm = self._case.arm
+        if arm is None or not {Group.A, Group.Q}.isdisjoint(self._case.removed):
+            return
+        if material_digest("model", self._case.material("model")) != arm.components["model"]:
+            raise Contradiction(Fault.MATERIAL_CONTRADICTS_MANIFEST, "model: another Agent than the arm's")
 
     @cached_property
     def projection(self) -> Projection:
