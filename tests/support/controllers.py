@@ -271,11 +271,11 @@ def _http(url, secret):
 
 
 @contextlib.contextmanager
-def served(folder, *options, control_port=0, stderr=None):
+def served(folder, *options, control_port=0, stderr=None, program=("-m", "agentbeat_controller")):
     """A Controller process with its home in `folder`, killed at the end if it still runs."""
     ready_file = Path(folder) / "ready.json"
     ready_file.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "agentbeat_controller", "serve", "--home", str(Path(folder) / "home")]
+    command = [sys.executable, *program, "serve", "--home", str(Path(folder) / "home")]
     command += ["--control-port", str(control_port), "--business-port", "0", "--ready-file", str(ready_file)]
     log = stderr or (Path(folder) / "stderr.txt")
     with log.open("ab") as sink:

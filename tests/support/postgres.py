@@ -60,14 +60,6 @@ class Database:
             f"ALTER DATABASE {self.name} RESET ALL; ALTER DATABASE {self.name} CONNECTION LIMIT -1"
         )
 
-    def connections(self) -> int:
-        """How many sessions it has, beside the one that asks."""
-        found = self.query(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid()"
-        )
-        return int(found[0][0])
-
     def terminate(self, where: str = "true") -> int:
         """End sessions of this database from the server's side; how many."""
         return len(
