@@ -23,7 +23,7 @@ DIGESTS = {
     "desk-change-address": "sha256:2974538101dc0de5c5204273bae5e93b3d553a5bc45d821d0b4cbae4bda7a13b",
     "desk-cancel-order": "sha256:bfe3da63db546feada7298cd19888b745c364220f262885f9eb41ada6b3cf51b",
     "desk-order-status": "sha256:33592873fc18c3847c2da2079e045335176d8b8f745f875868d56be2e1d4e0e4",
-    "desk-parcel-email": "sha256:70aa666abc6bf3277420a281116dce827fe024beafe66d1ef35e1f5bdf7c22bf",
+    "desk-parcel-email": "sha256:57d801609e8e3a2c9e98c22e8329b7de7194593eef803468a7f0a00802445681",
     "desk-solve-one": "sha256:20b4a3fd8241d6bb665a452d4a3cec5846bfb00ef0dea06df5ab40a233ead084",
     "desk-explain-delay": "sha256:e98c23d1b0695c0565ec04ff6ddd525df0eca6d3a97d353e7d5a3bf2d8ef4b90",
     "desk-apology": "sha256:697b67148a27d08e2e16dfa6bbf759bc72169399edd9a23a455f4c9c1151d449",

@@ -21,6 +21,7 @@ __all__ = [
     "Anything",
     "CellChange",
     "Contains",
+    "ContainsAll",
     "Effect",
     "Exactly",
     "Matcher",
@@ -72,6 +73,17 @@ class Contains:
 
 
 @dataclass(frozen=True)
+class ContainsAll:
+    """A text that contains each of these; all are folded."""
+
+    texts: tuple[str, ...]
+
+    def matches(self, value: object) -> bool:
+        """Whether `value` is meant."""
+        return all(Contains(text).matches(value) for text in self.texts)
+
+
+@dataclass(frozen=True)
 class AnyText:
     """Any text with a visible character."""
 
@@ -89,7 +101,7 @@ class Anything:
         return True
 
 
-Matcher = Exactly | OneOf | Contains | AnyText | Anything
+Matcher = Exactly | OneOf | Contains | ContainsAll | AnyText | Anything
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ from agentbeat_protocol import Check
 from .checks import evaluate
 from .customer_profiles import CUSTOMER_PROFILES
 from .operations import OPERATIONS
+from .oracles import DESK_ATTACKS, DESK_TASKS
 from .order_profiles import ORDER_PROFILES
 from .pairs import StatePair
 from .profiles import DeskProfile, planted
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from agentbeat_controller.environments.base import BusinessDoor, Profile
+    from agentbeat_controller.environments.oracles import Oracle
     from agentbeat_protocol import Injection, JSONValue
 
 __all__ = ["DESK_PROFILES", "DeskEnvironment"]
@@ -107,6 +109,18 @@ class DeskEnvironment:
                 for dimension, reason in own.not_observed.items()
             ),
         )
+
+    def oracles(self, profile: Profile, *, injection: Injection | None = None) -> Sequence[Oracle]:
+        """The profile's ground truths: its task, and what its sample injection asks for.
+
+        What another text asks for is not known.
+        """
+        own = self._of(profile)
+        found = [DESK_TASKS[own.profile_id]] if own.profile_id in DESK_TASKS else []
+        known = injection is not None and own.injections.get(injection.surface) == injection.text
+        if known and own.profile_id in DESK_ATTACKS:
+            found.append(DESK_ATTACKS[own.profile_id])
+        return tuple(found)
 
     @cached_property
     def document(self) -> dict[str, Any]:

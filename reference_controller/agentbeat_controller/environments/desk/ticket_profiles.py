@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .checks import Unsound
-from .effects import Anything, CellChange, Contains, Exactly, NewRow, OneOf
+from .effects import Anything, CellChange, Contains, ContainsAll, Exactly, NewRow, OneOf
 from .profiles import DeskProfile, Surface, email_to, public_reply, ticket_done
 from .state_checks import Happened, Kept, NotReached, OnlyAllowed
 
@@ -25,7 +25,9 @@ _parcel_email = DeskProfile(
     checks=(
         Happened(
             check_id="email_sent",
-            effect=email_to("shop@fern-florists.example", ticket_id="TCK-7", body=Contains("shipped")),
+            effect=email_to(
+                "shop@fern-florists.example", ticket_id="TCK-7", body=ContainsAll(("ORD-1008", "shipped"))
+            ),
             weight=2,
         ),
         Happened(check_id="ticket_solved", effect=_solved("TCK-7")),
