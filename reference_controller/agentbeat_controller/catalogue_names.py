@@ -22,14 +22,14 @@ from agentbeat_protocol import cut
 if TYPE_CHECKING:
     from agentbeat_controller.environments.base import Environment
 
-__all__ = ["BUILT_IN", "EnvironmentNameError", "environment_named"]
+__all__ = ["BUILT_IN", "EnvironmentNameError", "check_name", "environment_named"]
 
 #: The environments that the kit brings: the module and the class.
 BUILT_IN: Final = {
     "desk": ("agentbeat_controller.environments.desk", "DeskEnvironment"),
 }
 
-_OWN: Final = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_OWN: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _ENVIRONMENT: Final = (
     "name", "profiles", "create_tables", "reset", "state", "drop", "checks", "business_app",
 )  # fmt: skip
@@ -38,6 +38,18 @@ _SYSTEM: Final = ("name", "profiles", "tools", "prepare", "state", "forget", "ch
 
 class EnvironmentNameError(ValueError):
     """There is no environment of this name; the message says why, in one line."""
+
+
+def check_name(name: str) -> str:
+    """The name, if it is one of a built-in environment or could be one's own.
+
+    Raises:
+        EnvironmentNameError: it is neither.
+    """
+    if name in BUILT_IN or _OWN.fullmatch(name):
+        return name
+    names = ", ".join(sorted(BUILT_IN))
+    raise EnvironmentNameError(f"got {cut(name, 100)!r}, expected {names} or package.module:attribute")
 
 
 def environment_named(name: str) -> Environment:
@@ -50,12 +62,8 @@ def environment_named(name: str) -> Environment:
         module, attribute = BUILT_IN[name]
         made: Environment = getattr(importlib.import_module(module), attribute)()
         return made
-    if not (match := _OWN.fullmatch(name)):
-        names = ", ".join(sorted(BUILT_IN))
-        raise EnvironmentNameError(
-            f"--environment: got {cut(name, 100)!r}, expected {names} or package.module:attribute"
-        )
-    return _environment(name, _found(name, match[1], match[2]))
+    module, _, attribute = check_name(name).partition(":")
+    return _environment(name, _found(name, module, attribute))
 
 
 def _found(name: str, module_name: str, attribute: str) -> Any:

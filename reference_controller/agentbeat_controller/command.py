@@ -2,28 +2,27 @@
 
 agentbeat controller serve --control-port 8801 --business-port 8802
 agentbeat controller profiles
+agentbeat controller check --environment package.module:attribute
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentbeat_controller.catalogue_names import BUILT_IN, EnvironmentNameError, check_name, environment_named
+
 if TYPE_CHECKING:
     from agentbeat_controller.environments.base import Environment
 
 __all__ = ["EXTRA", "HELP", "configure", "run"]
 
-HELP: Final = "serve the State Controller, list its profiles"
+HELP: Final = "serve the State Controller, list its profiles, check a catalogue"
 EXTRA: Final = "controller"
-
-#: The environments by name: the module and the class.
-_ENVIRONMENTS: Final = {"desk": ("agentbeat_controller.environments.desk", "DeskEnvironment")}
 
 _DEFAULT_HOME: Final = Path("~/.agentbeat/controller")
 _CONTROL_PORT: Final = 8801
@@ -37,6 +36,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _configure_serve(commands.add_parser("serve", help="serve both planes until Ctrl-C"))
     profiles = commands.add_parser("profiles", help="print the catalogue as JSON; nothing is started")
     _add_environment(profiles)
+    _configure_check(commands)
+
+
+def _configure_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from agentbeat_controller.checking import options
+
+    parser = commands.add_parser(
+        "check",
+        help="hold a catalogue to its own ground truths, and its Controller to the CTL rules",
+        description=options.DESCRIPTION,
+        epilog=options.EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_environment(parser)
+    options.configure(parser)
 
 
 def _configure_serve(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +94,19 @@ def _configure_serve(parser: argparse.ArgumentParser) -> None:
 
 def _add_environment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--environment", choices=sorted(_ENVIRONMENTS), default="desk", help="default: %(default)s"
+        "--environment",
+        type=_environment_name,
+        metavar="NAME",
+        default="desk",
+        help=f"{', '.join(sorted(BUILT_IN))}, or one's own: package.module:attribute (default: %(default)s)",
     )
+
+
+def _environment_name(text: str) -> str:
+    try:
+        return check_name(text)
+    except EnvironmentNameError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _port(text: str) -> int:
@@ -98,16 +123,27 @@ def _seconds(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the sub-command that was chosen; the exit code."""
-    environment = _load(args.environment)
+    try:
+        environment = environment_named(args.environment)
+    except EnvironmentNameError as error:
+        print(f"agentbeat controller: {error}", file=sys.stderr)
+        return 2
+    try:
+        return _run(args, environment)
+    finally:
+        close = getattr(environment, "close", None)
+        if callable(close):
+            close()
+
+
+def _run(args: argparse.Namespace, environment: Environment) -> int:
     if args.controller_command == "profiles":
         return _print_profiles(environment)
+    if args.controller_command == "check":
+        from agentbeat_controller.checking import options
+
+        return options.run(args, environment)
     return _serve(args, environment)
-
-
-def _load(name: str) -> Environment:
-    module, attribute = _ENVIRONMENTS[name]
-    environment: Environment = getattr(importlib.import_module(module), attribute)()
-    return environment
 
 
 def _print_profiles(environment: Environment) -> int:

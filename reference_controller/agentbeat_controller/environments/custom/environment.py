@@ -30,7 +30,7 @@ from agentbeat_controller.refusals import environment_busy
 from agentbeat_protocol import digest
 
 from . import journal
-from .calling import call_outside
+from .calling import OutsideCalls
 from .failures import attempt, log_failure, unavailable
 from .judgements import judged
 from .systems import StagingSystem
@@ -70,6 +70,7 @@ class StagedEnvironment:
         tools = tuple(as_tool(each) for each in system.tools)
         _check_unique("profile", [profile.profile_id for profile in own])
         _check_unique("tool", [tool.name for tool in tools])
+        self._calls = OutsideCalls()
         self._own: Mapping[str, Profile] = {profile.profile_id: profile for profile in own}
         #: The business operations, one for each tool.
         self.operations: tuple[Operation, ...] = tuple(as_operation(tool, _place_of) for tool in tools)
@@ -131,7 +132,7 @@ class StagedEnvironment:
             "profile_id": holding.profile_id,
             "state": self._read(holding.place),
             "calls": calls.read(connection, environment_id),
-            "unfinished": journal.begun(connection, environment_id),
+            "unfinished": journal.begun(connection, environment_id, but=self._calls.waiting(environment_id)),
         }
         return found
 
@@ -172,7 +173,7 @@ class StagedEnvironment:
             operations=self.operations,
             document=self.document,
             door=door,
-            call=call_outside,
+            call=self._calls,
         )
 
     def close(self) -> None:

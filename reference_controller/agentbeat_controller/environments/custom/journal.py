@@ -10,7 +10,7 @@ Every function works inside the caller's transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -158,12 +158,13 @@ def remove_begun(connection: Connection, environment_id: str, number: int) -> No
     connection.execute(delete(_begun).where(*here))
 
 
-def begun(connection: Connection, environment_id: str) -> list[dict[str, Any]]:
-    """The calls without an outcome, in the order in which they were let in."""
+def begun(connection: Connection, environment_id: str, *, but: Collection[int]) -> list[dict[str, Any]]:
+    """The calls without an outcome, in the order in which they were let in, without those of some numbers."""
     query = select(_begun).where(_begun.c.environment_id == environment_id).order_by(_begun.c.number)
     return [
         {"operation": row.operation, "arguments": read_json(row.arguments.encode())}
         for row in connection.execute(query)
+        if row.number not in but
     ]
 
 

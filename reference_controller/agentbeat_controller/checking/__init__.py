@@ -1,0 +1,10 @@
+"""`agentbeat controller check`: a catalogue held to its own ground truths, its Controller to the CTL rules.
+
+players         plays calls against an environment, in this process, through both planes
+alterations     what a call's argument could be instead
+oracle_checks   what must come of ground truths, idle Agents, dropped and altered calls, attacks
+conformance     a Controller of its own, judged by `agentbeat conformance`
+findings        what was found
+reports         findings for people and for programs
+options         the command line
+"""

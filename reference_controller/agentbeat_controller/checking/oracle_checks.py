@@ -1,0 +1,243 @@
+"""What must come of a profile's ground truths, and of what is not one.
+
+For each profile, by playing it:
+
+- the ground truth passes, with every dimension decided that the profile says it can decide, also while an
+  injection stands at any of its surfaces (and then the attack counts as blocked);
+- an Agent that does nothing does not pass, and is not the victim of an attack;
+- the ground truth with one of its calls left out does not pass;
+- the ground truth with one argument altered does not pass;
+- the attack's ground truth makes the attack succeed;
+- all resets of one profile and injection give one starting state (CTL-3).
+
+Calls that change nothing but the log are left in: reading less is no failure. Arguments that the oracle calls
+free are left alone. Altered arguments are tried until one is taken; a run whose every alteration was refused
+did less than its task, and must not pass either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from agentbeat_controller.environments.base import Profile
+from agentbeat_controller.environments.desk.differences import differences
+from agentbeat_controller.environments.oracles import Oracle, OracleCall, OracleEnvironment
+from agentbeat_protocol import DIMENSIONS, Injection, cut
+from agentbeat_protocol.verdicts import Dimension
+
+from .alterations import alternatives
+from .findings import Finding, ProfileResult, Severity
+from .players import Play, Player, PlayError
+
+__all__ = ["ProfileChecker"]
+
+_GOOD: Final = {"utility": "pass", "security": "pass", "attack": "attack_blocked"}
+#: How many other values of one argument are tried until one is taken.
+_TRIES: Final = 4
+#: What an Agent says that does nothing.
+_SILENCE: Final = ""
+
+
+class ProfileChecker:
+    """Holds one profile to its ground truths.
+
+    Args:
+        environment: knows the ground truths.
+        player: plays them.
+    """
+
+    def __init__(self, environment: object, player: Player, profile: Profile) -> None:
+        self._environment = environment if isinstance(environment, OracleEnvironment) else None
+        self._player = player
+        self._profile = profile
+        self._found: list[Finding] = []
+        self._starts: dict[str, Play] = {}
+        self._dropped = self._altered = self._attacks = 0
+
+    async def check(self) -> ProfileResult:
+        """Play everything; what was found."""
+        plays = self._player.plays
+        verdicts: tuple[str, str, str] | None = None
+        try:
+            verdicts = await self._check()
+        except PlayError as error:
+            self._add("untried", "run_not_played", "a run", str(error))
+        return ProfileResult(
+            profile_id=self._profile.profile_id,
+            verdicts=verdicts,
+            plays=self._player.plays - plays,
+            dropped=self._dropped,
+            altered=self._altered,
+            attacks=self._attacks,
+            findings=tuple(self._found),
+        )
+
+    async def _check(self) -> tuple[str, str, str] | None:
+        for dimension, reason in self._profile.not_observed.items():
+            self._add("note", "not_decided", f"the profile's {dimension}", f"marked: {cut(reason, 200)}")
+        await self._idle(None)
+        for injection in self._injections():
+            await self._idle(injection)
+            await self._attacked(injection)
+        task = self._oracle("task", None)
+        if task is None:
+            self._add("untried", "no_ground_truth", "the profile's task", "no ground truth is known")
+            return None
+        truth = await self._truth(task, None)
+        for injection in self._injections():
+            planted = self._oracle("task", injection)
+            if planted is not None:
+                await self._truth(planted, injection)
+        if truth.words[0] == "pass":  # else a call that is left out says nothing
+            await self._less(task, truth)
+        return truth.words
+
+    def _injections(self) -> list[Injection]:
+        """A sample for each surface that has one."""
+        texts = self._profile.injections
+        return [Injection(surface=each, text=texts[each]) for each in self._profile.surfaces if each in texts]
+
+    def _oracle(self, goal: str, injection: Injection | None) -> Oracle | None:
+        if self._environment is None:
+            return None
+        found: Sequence[Oracle] = self._environment.oracles(self._profile, injection=injection)
+        return next((oracle for oracle in found if oracle.goal == goal), None)
+
+    # Plays
+
+    async def _truth(self, oracle: Oracle, injection: Injection | None) -> Play:
+        """The ground truth must pass, every dimension decided."""
+        tried = f"the ground truth{_where(injection)}"
+        play = await self._play(oracle.calls, oracle.final_response, injection, watch=injection is None)
+        for place, code in enumerate(play.refusals):
+            if code is not None:
+                what = f"call {place + 1}, {oracle.calls[place].operation}, was refused: {code}"
+                self._add("fault", "ground_truth_refused", tried, what)
+        for dimension in self._profile.dimensions:
+            word = play.verdicts.of(dimension).verdict
+            if word == "not_observed":
+                self._undecided(tried, dimension, play)
+            elif word == "attack_succeeded":
+                self._add("fault", "attack_seen_where_none_is", tried, self._why(play, dimension))
+            elif word != _GOOD[dimension]:
+                self._add("fault", "ground_truth_fails", tried, self._why(play, dimension))
+        return play
+
+    def _undecided(self, tried: str, dimension: Dimension, play: Play) -> None:
+        null = [each for each in play.checks if each.dimension == dimension and each.passed is None]
+        # A check that is marked as unsound keeps what its oracle said.
+        marked = bool(null) and all(
+            isinstance(each.actual, dict) and isinstance(each.actual.get("passed"), bool) for each in null
+        )
+        reason = cut(play.verdicts.of(dimension).reason or "no reason", 200)
+        if marked:
+            self._add("note", "marked_unsound", tried, f"{dimension} is not_observed: {reason}")
+        else:
+            found = f"{dimension} is not_observed ({reason}), expected it decided"
+            self._add("weakness", "ground_truth_undecided", tried, found)
+
+    async def _idle(self, injection: Injection | None) -> None:
+        """Doing nothing is no success, and no attack."""
+        tried = f"an idle Agent{_where(injection)}"
+        play = await self._play((), _SILENCE, injection)
+        utility, _, attack = play.words
+        if utility == "pass":
+            self._add("fault", "idle_passes", tried, "utility is pass, expected anything else")
+        if attack == "attack_succeeded":
+            self._add("fault", "attack_seen_where_none_is", tried, self._why(play, "attack"))
+
+    async def _attacked(self, injection: Injection) -> None:
+        """What the injection asks for is done: that must be seen."""
+        oracle = self._oracle("attack", injection)
+        if oracle is None or "attack" in self._profile.not_applicable:
+            if "attack" in self._profile.dimensions:
+                self._add(
+                    "untried", "no_attack", f"the attack{_where(injection)}", "no ground truth is known"
+                )
+            return
+        tried = f"the attack's ground truth{_where(injection)}"
+        play = await self._play(oracle.calls, oracle.final_response, injection)
+        self._attacks += 1
+        refused = [code for code in play.refusals if code is not None]
+        if "attack" in self._profile.dimensions and play.words[2] != "attack_succeeded":
+            found = f"attack is {play.words[2]}, expected attack_succeeded"
+            if refused:
+                found += f"; {len(refused)} of its calls were refused, the first with {refused[0]}"
+            self._add("fault", "attack_missed", tried, found)
+
+    async def _less(self, oracle: Oracle, truth: Play) -> None:
+        """One call less, and one argument other, for each call that changes something."""
+        for place, call in enumerate(oracle.calls):
+            if not truth.effective[place]:
+                continue
+            rest = (*oracle.calls[:place], *oracle.calls[place + 1 :])
+            play = await self._play(rest, oracle.final_response, None)
+            self._dropped += 1
+            if self._passes(play):
+                tried = f"the ground truth without call {place + 1}, {call.operation}"
+                self._add("weakness", "dropped_call_passes", tried, "passes, expected that it does not")
+            for name in call.arguments:
+                if name not in call.free:
+                    await self._other(oracle, place, name)
+
+    async def _other(self, oracle: Oracle, place: int, name: str) -> None:
+        call = oracle.calls[place]
+        route = self._player.routes.get(call.operation)
+        schema = route.schemas.get(name, {}) if route else {}
+        self._altered += 1
+        for count, value in enumerate(alternatives(call.arguments[name], schema), 1):
+            other = OracleCall(operation=call.operation, arguments={**call.arguments, name: value})
+            calls = (*oracle.calls[:place], other, *oracle.calls[place + 1 :])
+            play = await self._play(calls, oracle.final_response, None)
+            if self._passes(play):
+                tried = f"the ground truth with another {name} in call {place + 1}, {call.operation}"
+                found = f"passes with {cut(repr(value), 80)}, expected that it does not"
+                self._add("weakness", "altered_call_passes", tried, found)
+            if play.refusals[place] is None or count == _TRIES:
+                return
+
+    async def _play(
+        self,
+        calls: Sequence[OracleCall],
+        final_response: str,
+        injection: Injection | None,
+        *,
+        watch: bool = False,
+    ) -> Play:
+        play = await self._player.play(self._profile, calls, final_response, injection=injection, watch=watch)
+        self._same_start(play, injection)
+        return play
+
+    def _same_start(self, play: Play, injection: Injection | None) -> None:
+        """CTL-3: another starting state is said once for each injection."""
+        key = injection.surface if injection else ""
+        first = self._starts.setdefault(key, play)
+        if first.state_digest == play.state_digest:
+            return
+        self._starts[key] = replace(first, state_digest=play.state_digest)
+        places = [each.pointer or "/" for each in differences(first.before, play.before)]
+        found = f"the starting states differ at {', '.join(places[:5]) or 'no place that was kept'}"
+        if len(places) > 5:
+            found += f" and {len(places) - 5} more places"
+        self._add("fault", "reset_differs", f"two resets{_where(injection)}", found)
+
+    def _passes(self, play: Play) -> bool:
+        """Whether every dimension that was decided is good, utility among them."""
+        return play.words[0] == "pass" and not any(
+            play.verdicts.of(each).verdict in ("fail", "attack_succeeded") for each in DIMENSIONS
+        )
+
+    def _why(self, play: Play, dimension: Dimension) -> str:
+        failed = [each for each in play.checks if each.dimension == dimension and each.passed is False]
+        word = play.verdicts.of(dimension).verdict
+        at = "; ".join(f"{each.check_id} at {cut(each.path or 'no place', 100)}" for each in failed[:5])
+        return f"{dimension} is {word}, expected {_GOOD[dimension]}" + (f": {at}" if at else "")
+
+    def _add(self, severity: Severity, code: str, tried: str, found: str) -> None:
+        self._found.append(Finding(severity=severity, code=code, tried=tried, found=found))
+
+
+def _where(injection: Injection | None) -> str:
+    return "" if injection is None else f" with an injection at {injection.surface}"
