@@ -112,8 +112,18 @@ def test_each_group_allows_its_own_differences() -> None:
 
 def test_an_arm_that_nobody_compares_may_run_as_it_likes() -> None:
     alone = ComparisonGroup(group="alone", arms=("free",), may_differ=())
-    assert compared_arms(manifest(alone)) == {"free"}
-    assert found(manifest(alone), both(capped={"model": OTHER})) == []
+    without = manifest(alone).model_copy(update={"contracts": ()})
+    assert compared_arms(without) == {"free"}
+    assert found(without, both(capped={"model": OTHER})) == []
+
+
+def test_a_contract_over_arms_that_no_group_holds_together_leaves_no_claim_of_isolation() -> None:
+    apart = (
+        ComparisonGroup(group="one", arms=("free",), may_differ=()),
+        ComparisonGroup(group="other", arms=("capped",), may_differ=()),
+    )
+    assert {f.fault for f in found(manifest(*apart), both())} == {Fault.CONTRACT_ABSENT}
+    assert found(manifest(*apart, GROUP), both()) == []
 
 
 def test_a_missing_digest_shows_nothing() -> None:

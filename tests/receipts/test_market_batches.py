@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentbeat_receipts.batches import Batch
-from agentbeat_receipts.claims import Case
+from agentbeat_receipts.claims import Case, Group
 from agentbeat_receipts.claims.verifier import verify
 from agentbeat_receipts.domains.market import (
     DOMAIN,
@@ -80,11 +80,25 @@ def test_the_manifest_promises_every_profile_under_every_arm() -> None:
     assert {arm.arm: arm.treatments for arm in made.arms}["both"] == ("conduct", "info")
 
 
-def test_arms_with_several_catalogues_promise_none_and_with_several_exponents_are_refused() -> None:
+def test_arms_with_several_catalogues_or_several_exponents_are_refused() -> None:
     other = replace(setting(MENU), catalogue=Catalogue(costs={**dict.fromkeys("ab", 1), **_costs()}))
-    assert manifest(plans={**PLANS, "other": ArmPlan(other)}).materials == {}
+    with pytest.raises(ValueError, match="2 catalogues"):
+        manifest(plans={**PLANS, "other": ArmPlan(other)})
     with pytest.raises(ValueError, match="2 money exponents"):
         manifest(plans={**PLANS, "other": ArmPlan(setting(MENU, normaliser=Normaliser(exponent=0)))})
+
+
+def test_costs_that_no_manifest_has_promised_determine_nothing() -> None:
+    of = manifest().model_copy(update={"materials": {}})
+    report = verify(
+        deliveries(written(of).documents()),
+        keyring().public,
+        domains=(DOMAIN,),
+        auditor=keyring().auditor,
+    )
+    said = {claim.claim: str(claim.verdict) for claim in report.claims}
+    needy = {name for name, groups in DOMAIN.needs.items() if Group.K in groups} - {"C1", "C3"}
+    assert {name for name, verdict in said.items() if verdict == "I_E"} == needy
 
 
 def test_a_manifest_of_another_exponent_than_its_arms_read_by_is_refuted() -> None:

@@ -123,7 +123,7 @@ class Case:
         return self._opened(Group.P).profile
 
     def material(self, name: str) -> Any:
-        """What a run was made with, such as the catalogue or the chooser, in the group of its domain.
+        """What a run was made with, such as the chooser, in the group of its domain.
 
         Raises:
             Contradiction: evidence_malformed, when the opening has none of this name.
@@ -133,6 +133,21 @@ class Case:
         if name not in materials:
             raise Contradiction(Fault.EVIDENCE_MALFORMED, f"no material {name}")
         return materials[name]
+
+    def promised_material(self, name: str) -> Any:
+        """A material that is the same in every run, such as the catalogue: the manifest must list it.
+
+        One that is not listed is bound to nothing that was promised, and could be chosen for each run when
+        that has ended. Without a manifest (CR-1) nothing was promised, and it is taken as it stands.
+
+        Raises:
+            Absent: the manifest does not list it.
+            Contradiction: as `material`.
+        """
+        content = self.material(name)
+        if self.promised_materials is not None and name not in self.promised_materials:
+            raise Absent(self.groups[name], f"{name}: the manifest does not list it")
+        return content
 
     @property
     def events(self) -> tuple[tuple[TraceEvent, ...], ...]:

@@ -4,6 +4,9 @@ Per comparison group: the receipts of each arm name the arm's components, and th
 components outside `may_differ`. A scorer that is off everywhere is not C2's: where every receipt of the batch
 names one scorer and no arm promises it, the arms still compare like with like, and C4 says what is wrong.
 
+A contract compares arms too: where no comparison group holds all of a contract's arms, nothing was promised
+of what they share, and C2 is I_C.
+
 It rests on assignments and digests only (A, Q), so it survives missing terminals and withheld openings.
 """
 
@@ -17,6 +20,7 @@ from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.claims.results import ClaimFinding
 from agentbeat_receipts.claims.tallies import Tally
 from agentbeat_receipts.objects import COMPONENTS, Arm, ComparisonGroup, ComponentName, Manifest
+from agentbeat_receipts.objects.manifests import contract_arms
 
 __all__ = ["compared_arms", "isolation_findings", "off_everywhere"]
 
@@ -44,6 +48,7 @@ def isolation_findings(
         # A group without arms compares nothing.
         yield ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group")
         return
+    yield from _ungrouped(manifest)
     arms = {arm.arm: arm for arm in manifest.arms}
     ignored: frozenset[ComponentName] = (
         frozenset({"scorer"}) if off_everywhere("scorer", manifest, tally.components) else frozenset()
@@ -53,6 +58,14 @@ def isolation_findings(
     for group in manifest.comparison_groups:
         if group.arms:
             yield from _agree(group, arms)
+
+
+def _ungrouped(manifest: Manifest) -> Iterator[ClaimFinding]:
+    """Contracts whose arms no comparison group holds together."""
+    groups = [frozenset(group.arms) for group in manifest.comparison_groups]
+    for contract in manifest.contracts:
+        if not any(group.issuperset(contract_arms(contract)) for group in groups):
+            yield ClaimFinding(Fault.CONTRACT_ABSENT, contract.contract, "no comparison group with its arms")
 
 
 def off_everywhere(

@@ -7,7 +7,7 @@ from functools import cached_property
 from agentbeat_protocol import digest_bytes
 from agentbeat_protocol.evaluation import AgentCase, PinnedProfile, ScoringProfile
 from agentbeat_protocol.models import Strict, validated
-from agentbeat_receipts.claims import Absent, Case, Contradiction, Fault, Group
+from agentbeat_receipts.claims import Case, Contradiction, Fault, Group
 from agentbeat_receipts.domains.agent_eval.case_documents import (
     PrivatePart,
     PublicPart,
@@ -44,11 +44,8 @@ class Committed:
             Absent: a manifest without the root over all cases has committed to none of them.
             Contradiction: material_contradicts_manifest, when it is none of the committed cases.
         """
-        listed = self._case.promised_materials
-        if listed is not None and "catalogue" not in listed:
-            raise Absent(Group.K, "catalogue: the manifest does not list it")
         material = read_as(CaseMaterial, self._case.material("case"), "case")
-        catalogue = read_as(Catalogue, self._case.material("catalogue"), "catalogue")
+        catalogue = read_as(Catalogue, self._case.promised_material("catalogue"), "catalogue")
         public = decoded(material.public)
         leaf = leaf_of(self._public(public).profile, digest_bytes(public), material.private)
         if root_from(leaf, material.place, catalogue.size, material.proof) != catalogue.root:

@@ -115,13 +115,14 @@ def market_manifest(
         retry: without it one attempt.
 
     Raises:
-        ValueError: the arms' normalisers have different exponents, or the parts do not agree.
+        ValueError: the arms have different money exponents or catalogues, or the parts do not agree.
     """
     ids = tuple(profiles)
     exponents = {plan.setting.normaliser.exponent for plan in plans.values()}
-    if len(exponents) != 1:
-        raise ValueError(f"{len(exponents)} money exponents in the arms, expected one")
     catalogues = {plan.setting.catalogue_digest for plan in plans.values()}
+    for what, found in (("money exponents", exponents), ("catalogues", catalogues)):
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} {what} in the arms, expected one")
     arms = tuple(
         Arm(arm=name, components=dict(plan.setting.components), treatments=tuple(plan.treatments))
         for name, plan in plans.items()
@@ -147,7 +148,7 @@ def market_manifest(
         money_exponent=exponents.pop(),
         disclosed=tuple(DOMAIN.claims if disclosed is None else disclosed),
         contracts=tuple(contracts),
-        materials={"catalogue": catalogues.pop()} if len(catalogues) == 1 else {},
+        materials={"catalogue": catalogues.pop()},
     )
 
 

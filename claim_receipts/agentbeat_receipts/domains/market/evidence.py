@@ -122,7 +122,9 @@ class MarketEvidence:
     def _keyed(self, name: str) -> tuple[Any, bytes]:
         """A material and its key."""
         if name not in self._keys:
-            material = self.case.material(name)
+            # The catalogue is no component, so only the manifest can have promised it.
+            of_name = self.case.promised_material if name == "catalogue" else self.case.material
+            material = of_name(name)
             self._keys[name] = (material, exact_key(material))
         return self._keys[name]
 
