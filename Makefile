@@ -17,6 +17,7 @@ help:
 	@echo 'make bench  measure the hot paths and print the figures'
 	@echo 'make schemas, make docs'
 	@echo '            write anew what is made from code: JSON Schemas, the tables of docs/conformance.md'
+	@echo '            and docs/claim-receipts.md'
 	@echo 'make clean  remove .venv and everything that the other targets made'
 
 # A stamp per extra: the install runs again only when pyproject.toml has changed.
@@ -70,6 +71,7 @@ schemas: $(VENV)/test.stamp
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m agentbeat_conformance.reports.guide docs/conformance.md
 	$(BIN)/agentbeat conformance self-test --write-docs docs/conformance.md
+	$(BIN)/python -m agentbeat_receipts.tampering docs/claim-receipts.md
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist
