@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -24,7 +25,7 @@ from agentbeat_conformance.wires import AsgiWire
 from agentbeat_controller import ControllerLimits
 from agentbeat_controller.environments.desk import DeskEnvironment
 from support.controller_suites import CATALOGUE, controller_run, ends
-from support.controllers import CONTROL_SECRET, SIGNER, rig_in
+from support.controllers import CONTROL_SECRET, SIGNER, Rig, rig_in
 from support.loopback import free_port
 
 DEPLOYMENT = "deployment-a"
@@ -88,6 +89,15 @@ async def test_it_passes_on_the_support_desk(on_desk):
     run = await on_desk.judged()
     assert run.verdict is Verdict.CONFORMANT
     assert ends(run) == {made.id: EXPIRY for made in CATALOGUE.values() if Capability.EXPIRY in made.needs}
+
+
+async def test_it_passes_on_postgresql(postgres_url):
+    """Every rule that is seen from outside, as on SQLite."""
+    with contextlib.closing(Rig(postgres_url, limits=ControllerLimits(lease_seconds=4))) as rig:
+        reference = Reference(rig, "/entries", lambda canary: {"name": canary, "amount": 1})
+        run = await reference.judged()
+        reference.rig.close()
+    assert (run.verdict, ends(run)) == (Verdict.CONFORMANT, {})
 
 
 @pytest.mark.parametrize("mode", ["deployment_static", "catalog"])

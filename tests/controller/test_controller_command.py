@@ -197,6 +197,35 @@ def test_options_that_cannot_be_meant_are_exit_code_2(tmp_path, options, said):
     assert "pass-word" not in done.stderr
 
 
+def test_a_database_that_does_not_let_one_in_is_exit_code_2_and_the_password_is_not_told(postgres, tmp_path):
+    """Neither the one that was tried nor the right one; the server's own words say what is wrong."""
+    url = postgres.url.replace("0123456789", "of-another")
+    done = run("serve", "--home", str(tmp_path / "home"), "--database", url)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "authentication failed" in done.stderr
+    assert not any(part in done.stderr for part in ("pa:ss", "pa%3Ass", "of-another"))
+
+
+def test_without_psycopg_the_extra_is_named(tmp_path):
+    """Nothing else is missing, so nothing else is said."""
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from agentbeat_controller.__main__ import main\n"
+        "sys.argv = ['c', 'serve', '--home', sys.argv[1], '--database', 'postgresql://u:pass-word@h/db']\n"
+        "sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "home")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "pip install 'agentbeat-kit[postgres]'" in done.stderr
+    assert "pass-word" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

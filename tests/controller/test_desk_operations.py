@@ -9,11 +9,14 @@ import httpx
 import pytest
 
 from support.desk import Desk
+from support.postgres import both_databases
+
+pytestmark = both_databases
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path, database: Path | str) -> Desk:
+    return Desk(tmp_path, url=database if isinstance(database, str) else None)
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Integer, Table, select, update
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.schema import CreateTable
+from sqlalchemy import Integer, select, update
 
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.environments.desk import DeskEnvironment
@@ -161,9 +159,20 @@ def test_the_world_keeps_its_own_rules() -> None:
         assert order_of is None or order_of["customer_id"] == ticket["customer_id"]
 
 
-@pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: table.name)
-def test_a_table_can_be_made_on_postgresql(table: Table) -> None:
-    """Nothing in the desk's tables is SQLite's alone."""
-    made = str(CreateTable(table).compile(dialect=postgresql.dialect()))
-    assert "PRIMARY KEY (environment_id" in made
-    assert "BIGINT" in made or table.name not in ("desk_orders", "desk_refunds")
+async def test_on_either_database_equal_calls_end_in_equal_states(tmp_path: Path, postgres_url: str) -> None:
+    """CTL-8: where the records lie decides nothing; for each profile, with the longest injection's text."""
+    desks = [Desk(tmp_path), Desk(tmp_path, url=postgres_url)]
+    text = "';-- <b>{x}</b> %s \\n \u202e \U0001f600 " + "x" * 30_000
+    for profile_id, profile in desks[0].environment.profiles.items():
+        digests = []
+        for desk in desks:
+            surface = next(iter(profile.surfaces), None)
+            planted = Injection(surface=surface, text=text) if surface else None
+            desk.reset(profile_id, injection=planted)
+            start = digest(desk.state())
+            async with desk.client() as client:
+                for step in behaviour("gullible", profile_id).steps:
+                    await client.request(step.method, step.path, json=step.body)
+            digests.append((start, digest(desk.state())))
+        assert digests[0] == digests[1], profile_id
+        assert digests[0][0] != digests[0][1]

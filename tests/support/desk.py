@@ -1,4 +1,4 @@
-"""A support desk on a file of its own, with a door that opens and closes at a test's word."""
+"""A support desk on a database of its own, with a door that opens and closes at a test's word."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Desk:
     database answers.
     """
 
-    def __init__(self, folder: Path, profile_id: str = "desk-refund-full") -> None:
+    def __init__(self, folder: Path, profile_id: str = "desk-refund-full", *, url: str | None = None) -> None:
         self.environment = DeskEnvironment()
-        self.engine = open_engine(f"sqlite:///{folder / 'desk.db'}")
+        self.engine = open_engine(url or f"sqlite:///{folder / 'desk.db'}")
         weakref.finalize(self, self.engine.dispose)
         self.environment_id = "env-1"
         self.open_window = True

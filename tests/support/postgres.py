@@ -1,6 +1,6 @@
 """A PostgreSQL cluster for a test session, and a fresh database for a test.
 
-`keeper` starts the cluster in a process of its own, which stops and removes it however this one ends. Where
+The keeper starts the cluster in a process of its own, which stops and removes it however this one ends. Where
 PostgreSQL is not installed, tests that need it are skipped; in CI (`CI` is set) they fail, because a skip
 there would hide that nothing was tried.
 """
@@ -25,6 +25,8 @@ __all__ = ["Cluster", "Database", "both_databases", "fresh_database", "session_c
 
 #: For tests that say the same of either database: they use the fixture `database`, most through `rig`.
 both_databases = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+_KEEPER = Path(__file__).with_name("postgres_keeper.py")
 
 #: The role that Controllers use: no superuser, so a test shows that none is needed.
 ROLE = "controller"
@@ -128,9 +130,8 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def session_cluster() -> Iterator[Cluster]:
+def session_cluster(script: Path = _KEEPER) -> Iterator[Cluster]:
     """A cluster until the block ends; skips, or in CI fails, where there is none to be had."""
-    script = Path(__file__).with_name("postgres_keeper.py")
     keeper = subprocess.Popen(
         [sys.executable, "-S", str(script)],
         stdin=subprocess.PIPE,
