@@ -127,7 +127,7 @@ def _expected(view: View, paint: Paint, room: int) -> Iterator[str]:
         reason = f"  {cut(verdict.reason, room)}" if verdict.reason else ""
         yield f"{dimension:<10}{paint(style, verdict.verdict)}{reason}"
     yield f"{'score':<10}{ratio}"
-    yield from _bounded(verified.checks, lambda check: _one_check(check, paint, room - 14))
+    yield from _bounded(verified.checks, lambda check: _one_check(check, paint, room - 18))
 
 
 def _one_check(check: Check, paint: Paint, room: int) -> Iterator[str]:

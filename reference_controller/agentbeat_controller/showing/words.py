@@ -43,13 +43,20 @@ _LOOK_AHEAD: Final = 10
 
 def value_text(value: Any, limit: int) -> str:
     """A JSON value on one line of at most `limit` characters."""
-    return cut(json.dumps(_bounded(value, limit, _DEPTH), ensure_ascii=False), limit)
+    text = ""
+    for piece in _pieces(value, limit):
+        text += piece
+        if len(text) > limit:
+            break
+    return cut(text, limit)
 
 
 def path_text(path: str, limit: int) -> str:
-    """A path on one line; the whole state has an empty one. Its end says more than its middle."""
-    shown = cut(path, len(path) + 1) if path else "(the whole state)"
-    shown = shown if len(shown) <= 8 * limit else shown[: 8 * limit]
+    """A path on one line of at most `limit` characters. Its end says more than its middle."""
+    if not path:
+        return "(the whole state)"
+    ends = path if len(path) <= 2 * limit else path[:limit] + path[-limit:]
+    shown = cut(ends, 12 * limit)
     half = (limit - 1) // 2
     return shown if len(shown) <= limit else f"{shown[:half]}…{shown[-half:]}"
 
@@ -125,15 +132,22 @@ def _parts(value: Any) -> Iterable[tuple[str, Any]]:
     return [("", item) for item in value] if isinstance(value, list) else ()
 
 
-def _bounded(value: Any, limit: int, depth: int) -> Any:
-    """What can be seen of a value in `limit` characters, so that a large one is not written out to be cut."""
+def _pieces(value: Any, limit: int) -> Iterator[str]:
+    """The value's JSON, piece by piece; of a long text no more than can be seen."""
     if isinstance(value, str):
-        return value[: limit + 1]
-    if isinstance(value, dict | list) and not depth:
-        return "…"
-    if isinstance(value, dict):
-        few = list(value.items())[: limit + 1]
-        return {name[: limit + 1]: _bounded(item, limit, depth - 1) for name, item in few}
-    if isinstance(value, list):
-        return [_bounded(item, limit, depth - 1) for item in value[: limit + 1]]
-    return value
+        yield json.dumps(value[: limit + 1], ensure_ascii=False)
+    elif isinstance(value, dict):
+        yield "{"
+        for place, (name, item) in enumerate(value.items()):
+            yield ", " if place else ""
+            yield json.dumps(name[: limit + 1], ensure_ascii=False) + ": "
+            yield from _pieces(item, limit)
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for place, item in enumerate(value):
+            yield ", " if place else ""
+            yield from _pieces(item, limit)
+        yield "]"
+    else:
+        yield json.dumps(value)
