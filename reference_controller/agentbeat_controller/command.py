@@ -3,6 +3,7 @@
 agentbeat controller serve --control-port 8801 --business-port 8802
 agentbeat controller profiles
 agentbeat controller check --environment package.module:attribute
+agentbeat controller show RUN
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXTRA", "HELP", "configure", "run"]
 
-HELP: Final = "serve the State Controller, list its profiles, check a catalogue"
+HELP: Final = "serve the State Controller, list its profiles, check a catalogue, show a run"
 EXTRA: Final = "controller"
 
 _DEFAULT_HOME: Final = Path("~/.agentbeat/controller")
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     profiles = commands.add_parser("profiles", help="print the catalogue as JSON; nothing is started")
     _add_environment(profiles)
     _configure_check(commands)
+    _configure_show(commands)
 
 
 def _configure_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,6 +52,19 @@ def _configure_check(commands: argparse._SubParsersAction[argparse.ArgumentParse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_environment(parser)
+    options.configure(parser)
+
+
+def _configure_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from agentbeat_controller.showing import options
+
+    parser = commands.add_parser(
+        "show",
+        help="show what a run changed and what was expected",
+        description=options.DESCRIPTION,
+        epilog=options.EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     options.configure(parser)
 
 
@@ -123,6 +138,10 @@ def _seconds(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the sub-command that was chosen; the exit code."""
+    if args.controller_command == "show":
+        from agentbeat_controller.showing import options
+
+        return options.run(args)
     try:
         environment = environment_named(args.environment)
     except EnvironmentNameError as error:
