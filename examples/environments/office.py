@@ -50,7 +50,6 @@ class Office(FolderSystem):
         ),
     )
 
-    @property
     def tools(self):
         return [self.read_file, self.write_file, self.delete_file]
 

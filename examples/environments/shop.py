@@ -81,7 +81,6 @@ class Shop(SqlSystem):
         for statement in SCHEMA:
             connection.execute(text(statement))
 
-    @property
     def tools(self):
         return [self.get_order, self.refund]
 

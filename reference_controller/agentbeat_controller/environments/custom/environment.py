@@ -27,7 +27,7 @@ from agentbeat_controller.environments.openapi import openapi_document
 from agentbeat_controller.environments.operations import Call, Operation
 from agentbeat_controller.environments.plane import business_plane
 from agentbeat_controller.refusals import environment_busy
-from agentbeat_protocol import digest
+from agentbeat_protocol import canonical_json, digest
 
 from . import journal
 from .calling import OutsideCalls
@@ -67,7 +67,7 @@ class StagedEnvironment:
         self.system = system
         self.name: Final = system.name
         own = tuple(system.profiles)
-        tools = tuple(as_tool(each) for each in system.tools)
+        tools = tuple(as_tool(each) for each in system.tools())
         _check_unique("profile", [profile.profile_id for profile in own])
         _check_unique("tool", [tool.name for tool in tools])
         self._calls = OutsideCalls()
@@ -189,10 +189,10 @@ class StagedEnvironment:
         holding = journal.held(connection, environment_id)
         if holding is not None:
             place: str | None = holding.place
-        elif self.system.places is None:
+        elif (places := self.system.places()) is None:
             place = environment_id
         else:
-            place = journal.free_place(connection, self.system.places)
+            place = journal.free_place(connection, places)
         if place is None:
             raise environment_busy(_RETRY_AFTER)
         journal.hold(connection, environment_id, journal.Held(place=place, profile_id=profile_id))
@@ -202,13 +202,14 @@ class StagedEnvironment:
     def _prepared(self, place: str, own: Profile, injection: Injection | None) -> str:
         with attempt(f"{self.name}: prepare"):
             self.system.prepare(place, own, injection)
-        state = self._read(place)
-        with attempt(f"{self.name}: the state is not plain JSON"):
-            return digest(state)
+        return digest(self._read(place))
 
     def _read(self, place: str) -> JSONValue:
+        """The system's state, if JSON can hold it: one that it cannot is no snapshot."""
         with attempt(f"{self.name}: state"):
-            return self.system.state(place)
+            state = self.system.state(place)
+            canonical_json(state)
+            return state
 
     def _forgotten(self, place: str) -> bool:
         try:
@@ -247,7 +248,7 @@ def _catalogued(profile: Profile, system: StagingSystem, tools: Sequence[Tool]) 
         "profile": dict(profile.content),
     }
     # Places that there are a fixed number of are no environments of a run's own.
-    modes = profile.binding_modes if system.places is None else ("deployment_static",)
+    modes = profile.binding_modes if system.places() is None else ("deployment_static",)
     return dataclasses.replace(profile, content=content, binding_modes=modes)
 
 

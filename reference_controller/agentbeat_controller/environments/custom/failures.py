@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentbeat_controller.refusals import RetryLaterError
-from agentbeat_protocol import ProtocolError, cut
+from agentbeat_protocol import CanonicalError, JSONError, ProtocolError, cut
 
-__all__ = ["attempt", "unavailable"]
+__all__ = ["attempt", "log_failure", "unavailable"]
 
 _log = logging.getLogger("agentbeat.controller")
 
@@ -33,13 +33,14 @@ def attempt(doing: str) -> Iterator[None]:
     """Do something with the staging system.
 
     Raises:
-        ProtocolError: what it raised itself, `controller_unavailable` for anything else.
+        ProtocolError: what it raised itself, `controller_unavailable` for anything else. What JSON cannot hold is
+            no answer either.
     """
     try:
         yield
-    except ProtocolError:
-        raise
     except Exception as error:
+        if isinstance(error, ProtocolError) and not isinstance(error, CanonicalError | JSONError):
+            raise
         log_failure(doing, error)
         raise unavailable() from error
 

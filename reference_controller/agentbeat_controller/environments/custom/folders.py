@@ -22,7 +22,6 @@ import os
 import re
 import shutil
 import stat
-from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -68,22 +67,17 @@ def copy_of(template: Path, *, surfaces: Mapping[str, str] | None = None) -> dic
 
 
 class FolderSystem(StagingSystem):
-    """`prepare`, `state` and `forget` on folders; tools and checks are the subclass's."""
+    """`prepare`, `state` and `forget` on folders; tools and checks are the subclass's.
 
-    #: Bounds of the state.
+    Attributes:
+        root: the folder of all places; nothing else lives in it.
+        templates: the folder of the templates that `copy_of` was given.
+        limits: bounds of the state.
+    """
+
+    root: Path
+    templates: Path
     limits: FolderLimits = _LIMITS
-
-    @property
-    @abstractmethod
-    def root(self) -> Path:
-        """The folder of all places; nothing else lives in it."""
-        ...
-
-    @property
-    @abstractmethod
-    def templates(self) -> Path:
-        """The folder of the templates that `copy_of` was given."""
-        ...
 
     def folder(self, place: str) -> Path:
         """Where a place is, for the tools too.

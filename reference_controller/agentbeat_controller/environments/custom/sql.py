@@ -20,7 +20,6 @@ is refused: its rows have no names.
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,29 +74,23 @@ def _key(key: Any) -> str:
 
 
 class SqlSystem(StagingSystem):
-    """`prepare`, `state` and `forget` on a database; tools and checks are the subclass's."""
+    """`prepare`, `state` and `forget` on a database; tools and checks are the subclass's.
 
-    #: Columns that are no part of the state, such as the time at which a row was written: table to columns.
+    Attributes:
+        url: the SQLAlchemy URL, with `{place}` where each place has a database of its own.
+        tables: the tables of the state, parents before those that refer to them; `schema.table` is fine.
+        left_out: columns that are no part of the state, such as the time of a write: table to columns.
+        max_rows: the most rows of one table; a state beyond is not read.
+    """
+
+    url: str
+    tables: Sequence[str]
     left_out: Mapping[str, Sequence[str]] = {}
-    #: The most rows of one table; a state beyond is not read.
     max_rows: int = 50_000
-
-    @property
-    @abstractmethod
-    def url(self) -> str:
-        """The database's SQLAlchemy URL, with `{place}` where each place has a database of its own."""
-        ...
-
-    @property
-    @abstractmethod
-    def tables(self) -> Sequence[str]:
-        """The tables of the state, parents before those that refer to them; `schema.table` is fine."""
-        ...
 
     def create(self, connection: Connection) -> None:
         """Create the tables of a new database; by default they are there already."""
 
-    @property
     def places(self) -> Sequence[str] | None:
         """Any number, or the one database that the URL names."""
         return None if _PLACE in self.url else ("main",)
@@ -144,7 +137,7 @@ class SqlSystem(StagingSystem):
         """Delete the place's own SQLite file, or empty the tables of any other database."""
         engine = self.engine(place)
         file = engine.url.database if engine.dialect.name == "sqlite" else None
-        if file is None or self.places is not None:
+        if file is None or self.places() is not None:
             with sql_tables.writing(engine) as connection:
                 sql_tables.Loader(connection, self.tables).replace({})
             return

@@ -43,6 +43,8 @@ _REPEATABLE: Final = ("postgresql", "mysql", "mariadb")
 
 def engine_of(url: URL) -> Engine:
     """An engine whose transactions are what they say; the database's own settings are left alone."""
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")  # the driver that the kit has an extra for
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, pool_size=2)
     if not url.database or url.database == ":memory:":

@@ -64,35 +64,26 @@ class StagedRun:
 
 
 class StagingSystem(Protocol):
-    """A staging system. Subclass it for the defaults, or offer the same members."""
+    """A staging system. Subclass it for the defaults, or offer the same members.
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Short name for logs and the command line."""
-        ...
+    Attributes:
+        name: short name for logs and the command line.
+        profiles: the catalogue, in order. `content` is what `prepare` needs to know; it goes into the digest.
+        version: raised whenever `prepare`, a tool or a check comes to mean something else; in each digest.
+    """
 
-    @property
-    @abstractmethod
-    def profiles(self) -> Sequence[Profile]:
-        """The catalogue, in order. `content` is what `prepare` needs to know; it goes into the digest."""
-        ...
+    name: str
+    profiles: Sequence[Profile]
+    version: int = 1
 
-    @property
+    def places(self) -> Sequence[str] | None:
+        """The places that there are, each for one run at a time; None: one is made for every run."""
+        return None
+
     @abstractmethod
     def tools(self) -> Sequence[Callable[..., Any] | Tool]:
         """What the Agent may call: functions of a place and of named arguments of plain JSON types."""
         ...
-
-    @property
-    def version(self) -> int:
-        """Raised whenever `prepare`, a tool or a check comes to mean something else: part of each digest."""
-        return 1
-
-    @property
-    def places(self) -> Sequence[str] | None:
-        """The places that there are, each for one run at a time; None: one is made for every run."""
-        return None
 
     @abstractmethod
     def prepare(self, place: str, profile: Profile, injection: Injection | None) -> None:
