@@ -33,11 +33,11 @@ from agentbeat_receipts.objects import (
 from agentbeat_receipts.verification import ProvenAnchor, verify_chain
 from agentbeat_receipts.verification.holdings import object_digest_of
 from benchmarks.claim_floors import Floors, Transaction
-from benchmarks.measuring import interleaved, milliseconds, print_table
+from benchmarks.measuring import interleaved, print_table
 
 __all__ = ["run"]
 
-ROUNDS = 9
+ROUNDS = 15
 #: How many transactions are measured in a round.
 MEASURED = 90
 
@@ -85,12 +85,13 @@ def _steps(made: MadeEpoch, keys: CorpusKeys) -> None:
     times = interleaved(ROUNDS, *(work for step in steps for work in (step.ours, step.floor)))
     rows = []
     for step, ours, floor in zip(steps, times[::2], times[1::2], strict=True):
-        each, least = (milliseconds(taken) * 1000 / count for taken in (ours, floor))
+        # The least of the rounds: whatever else the machine does can only add to it.
+        each, least = (min(taken) * 1e6 / count for taken in (ours, floor))
         rows.append(
             (step.name, f"{each:.0f}", f"{least:.0f}", f"{each / least:.2f}", f"<= {step.goal}", step.paper)
         )
     print_table(
-        f"A transaction of the market, mean of {count}",
+        f"A transaction of the market, mean of {count}, least of {ROUNDS} rounds",
         ("", "µs", "floor µs", "ratio to floor", "goal", "paper µs"),
         rows,
     )
@@ -224,7 +225,7 @@ def _corpus(keys: CorpusKeys) -> None:
             verify(deliveries, keys.keyring.public, domains=(DOMAIN,))
 
     times = interleaved(5, verdicts)
-    seconds = milliseconds(times[0]) / 1000
+    seconds = min(times[0])
     print_table(
         f"Verdicts on {receipts:,} receipts in six batches, one process",
         ("", "s", "goal", "µs each"),
