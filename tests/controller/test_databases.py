@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from agentbeat_controller import databases
 from agentbeat_controller.databases import begin_setup, open_engine, shown
+from agentbeat_controller.tables import metadata
 from support.postgres import Database
 
 
@@ -184,3 +186,21 @@ def test_a_url_that_cannot_be_read_is_refused_without_repeating_it() -> None:
     with pytest.raises(ValueError, match="cannot be read") as refused:
         open_engine("my-password-not-a-url")
     assert "password" not in str(refused.value)
+
+
+# The guide
+
+
+def test_the_guide_says_what_the_engine_does(postgresql: Engine) -> None:
+    """docs/controller.md: the bounds, the parts of a URL that are shown, and the tables."""
+    guide = (Path(__file__).parents[2] / "docs" / "controller.md").read_text(encoding="utf-8")
+    for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
+        with postgresql.begin() as connection:
+            query = text("SELECT setting::integer / 1000 FROM pg_settings WHERE name = :name")
+            seconds = connection.execute(query, {"name": name}).scalar_one()
+        assert f"| {seconds} s | `options=-c%20{name}%3D{seconds}s` |" in guide
+    assert f"at most {postgresql.pool.size()} connections" in guide  # type: ignore[attr-defined]
+    assert "only `host`, `port`, `sslmode` and\n`target_session_attrs`" in guide
+    tables = guide[guide.index("| table |") :]
+    told = set(re.findall(r"`(\w+)`[,| ]", tables)) - {"deployment_static"}
+    assert told == set(metadata.tables)
