@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +10,7 @@ import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from agentbeat_controller.announcements import mcp_of
-from agentbeat_controller.environments import calls, plane
+from agentbeat_controller.environments import calls
 from agentbeat_controller.environments.desk.operations import OPERATIONS
 from agentbeat_controller.environments.mcp_tools import Toolbox
 from agentbeat_controller.environments.operations import Operation
@@ -259,38 +255,3 @@ async def test_a_fault_of_the_application_changes_nothing_and_its_words_stay_ins
 def test_two_operations_of_one_name_are_refused_when_the_plane_is_made(desk: Desk) -> None:
     with pytest.raises(ValueError, match="two operations have the same name"):
         Toolbox(operations=OPERATIONS[:1] * 2, operations_of=None, door=desk, caller=call_through)
-
-
-# Without the extra
-
-
-async def test_without_the_extra_the_plane_is_as_ever_and_says_why(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plane, "mcp_is_installed", lambda: False)
-    served = app(desk)
-    async with over_http(served, secret=SECRET, run_id=RUN) as http:
-        answer = await http.post("/mcp", json={})
-        assert (answer.status_code, answer.json()["error"]["message"]) == (404, "no such route")
-        assert (await http.get("/v1/orders/ORD-1003")).status_code == 200
-    said: Mapping[str, Any] = mcp_of(served, "http://a")
-    assert said == {"url": None, "reason": "the extra `mcp` is not installed"}
-
-
-def test_what_is_told_of_a_plane_with_tools_and_of_one_without(desk: Desk) -> None:
-    assert mcp_of(app(desk), "http://a:1") == {"url": "http://a:1/mcp", "reason": None}
-    reason = {"url": None, "reason": "the environment has no tools for it"}
-    assert mcp_of(desk.environment.business_app, "http://a:1") == reason  # type: ignore[arg-type]
-
-
-def test_the_library_is_not_loaded_before_it_is_needed() -> None:
-    """A Controller that nobody calls over MCP does not pay for it."""
-    code = (
-        "import sys; from agentbeat_controller.environments.desk import DeskEnvironment\n"
-        "assert DeskEnvironment().business_app(None).mcp_path == '/mcp'\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('mcp', 'mcp_types')])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout == "[]\n"

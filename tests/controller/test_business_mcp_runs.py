@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import textwrap
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,8 @@ from agentbeat_controller.environments.desk import DeskEnvironment
 from support.controllers import BUSINESS_SECRETS, CONTROL_SECRET, Run, code_of, rig_in
 from support.mcp_clients import MODES, message, over_http, over_mcp, refused_code
 from support.planes import serving
+from support.staging import Till, paid, staged_rig
+from support.staging import run_of as staged_run
 
 REFUND = ("issue_refund", {"order_id": "ORD-1003", "amount_minor": 5940, "reason": "Dent"})
 REPLY = ("add_ticket_reply", {"ticket_id": "TCK-2", "body": "Refunded."})
@@ -172,3 +177,48 @@ async def test_a_client_that_goes_away_does_not_stop_a_call_half_way(rig):
             go_on.set()
             _, state = await judged(run)
     assert [(line["operation"], line["status"]) for line in state["calls"]] == [("issue_refund", 201)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_tools_that_work_outside_the_database_are_served_too(tmp_path, mode):
+    """One's own staging system: an answer of any JSON, a refusal of its own, the same log."""
+    till = Till()
+    with staged_rig(tmp_path / "controller.db", till) as rig:
+        run = staged_run(rig)
+        await run.through("reset", "before")
+        async with over_mcp(rig.business_app, secret=SECRET, run_id="run-a", mode=mode) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["pay", "look"]
+            left = await client.call_tool("pay", {"to": "ada", "amount": 10})
+            assert (left.content[0].text, left.structured_content, left.is_error) == ("90", None, False)
+            assert (await client.call_tool("look", {})).structured_content == {"note": ""}
+            too_much = await client.call_tool("pay", {"to": "ada", "amount": 1_000})
+            assert refused_code(too_much) == "too_much"
+            assert refused_code(await client.call_tool("pay", {"to": "ada"})) == "invalid_request"
+            state, words = await paid(rig, run)
+            assert refused_code(await client.call_tool("look", {})) == "environment_closed"
+    assert [(line["operation"], line["status"], line["error"]) for line in state["calls"]] == [
+        ("pay", 200, None),
+        ("look", 200, None),
+        ("pay", 409, "too_much"),
+        ("pay", 400, "invalid_request"),
+    ]
+    assert words["utility"] == "pass"
+
+
+async def test_the_guides_example_runs(rig, url):
+    """docs/desk.md: a client as anybody would write it."""
+    guide = (Path(__file__).parents[2] / "docs" / "desk.md").read_text()
+    section = guide.partition("## The same tools over MCP")[2]
+    (example,) = re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
+    imports, code = example.split("\n\n", 1)
+    body = textwrap.indent(f"{code}return result\n", "    ")
+    source = f"{imports}\nasync def example(secret, run_id, business_url):\n{body}"
+    names = {}
+    exec(source, names)
+    async with rig.control() as core:
+        run = run_of(rig, core, "a")
+        await run.through("reset", "before")
+        result = await names["example"](SECRET, "run-a", url)
+        assert result.structured_content["amount_minor"] == 5940
+        _, state = await judged(run)
+    assert state["calls"][0]["arguments"]["reason"] == "Damaged"

@@ -10,11 +10,13 @@ import pty
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from agentbeat_controller import command
 from agentbeat_controller.environments.desk import DeskEnvironment
+from agentbeat_controller.showing import options
 from agentbeat_controller.showing.views import SHOWN_SCHEMA
 from support.controllers import NONCE, common, rig_in, served
 from support.shown_runs import HOSTILE, INJECTION, PROFILE, play
@@ -122,10 +124,8 @@ async def test_the_key_is_that_of_the_folder_or_the_one_given_and_no_other(playe
     (other / "home").rename(other / ".agentbeat" / "controller")
     settings = {"env": {**os.environ, "HOME": str(other)}}
     assert "no key to look at the signature with" in show("run-a", "--database", database, **settings).stdout
-    for options in (["--verify-key", key], ["--home", other / ".agentbeat" / "controller"]):
-        assert (
-            "does not hold: the key is" in show("run-a", "--database", database, *options, **settings).stdout
-        )
+    for given in (["--verify-key", key], ["--home", other / ".agentbeat" / "controller"]):
+        assert "does not hold: the key is" in show("run-a", "--database", database, *given, **settings).stdout
     assert "no run run-a in this database; it has none yet" in show("run-a", **settings).stderr
 
 
@@ -192,3 +192,11 @@ async def test_a_reader_that_has_seen_enough_is_no_error(played):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+def test_the_guide_names_every_option():
+    parser = argparse.ArgumentParser()
+    options.configure(parser)
+    known = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
+    guide = (Path(__file__).parents[2] / "docs" / "controller-show.md").read_text()
+    assert set(re.findall(r"^\| `(--[a-z-]+)", guide, re.MULTILINE)) == known - {"--help"}

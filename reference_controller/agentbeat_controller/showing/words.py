@@ -121,7 +121,7 @@ def _outlined(value: Any, room: _Room, indent: str, *, opened: bool, depth: int)
         if not _parts(item) or len(value_text(item, room.left(used) + 1)) <= room.left(used):
             yield indent + label + value_text(item, room.alone(used))
             continue
-        inner = _outlined(item, room, indent + "  ", opened=False, depth=depth - 1)
+        inner = _outlined(item, room, indent + "  ", opened=True, depth=depth - 1)
         yield indent + (label.rstrip() if isinstance(value, dict) else label + next(inner).lstrip())
         yield from inner
 
