@@ -33,8 +33,8 @@ def attempt(doing: str) -> Iterator[None]:
     """Do something with the staging system.
 
     Raises:
-        ProtocolError: what it raised itself, `controller_unavailable` for anything else. What JSON cannot hold is
-            no answer either.
+        ProtocolError: what it raised itself, `controller_unavailable` for anything else; a value that JSON
+            cannot hold is no answer either.
     """
     try:
         yield
