@@ -25,3 +25,9 @@ The benchmark runs in worker processes of the environment; this process never im
 
 from __future__ import annotations
 
+from .catalogue import EVERY_VECTOR
+from .environment import AgentDojoEnvironment
+from .pool import WorkerPool
+from .processes import WorkerError
+
+__all__ = ["EVERY_VECTOR", "AgentDojoEnvironment", "WorkerError", "WorkerPool"]
