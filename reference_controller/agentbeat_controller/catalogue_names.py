@@ -26,8 +26,11 @@ __all__ = ["BUILT_IN", "EnvironmentNameError", "check_name", "environment_named"
 
 #: The environments that the kit brings: the module and the class.
 BUILT_IN: Final = {
+    "agentdojo": ("agentbeat_controller.environments.agentdojo", "AgentDojoEnvironment"),
     "desk": ("agentbeat_controller.environments.desk", "DeskEnvironment"),
 }
+#: Modules that a built-in environment needs beyond the Controller's own, and the extras that have them.
+_EXTRAS: Final = {"agentdojo": "agentdojo"}
 
 _OWN: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _ENVIRONMENT: Final = (
@@ -59,11 +62,23 @@ def environment_named(name: str) -> Environment:
         EnvironmentNameError: no such environment, or what is there is none.
     """
     if name in BUILT_IN:
-        module, attribute = BUILT_IN[name]
-        made: Environment = getattr(importlib.import_module(module), attribute)()
-        return made
+        return _built_in(name)
     module, _, attribute = check_name(name).partition(":")
     return _environment(name, _found(name, module, attribute))
+
+
+def _built_in(name: str) -> Environment:
+    module, attribute = BUILT_IN[name]
+    try:
+        made: Environment = getattr(importlib.import_module(module), attribute)()
+    except ModuleNotFoundError as error:
+        if (extra := _EXTRAS.get(error.name or "")) is None:
+            raise
+        wanted = f"pip install 'agentbeat-kit[{extra}]'"
+        raise EnvironmentNameError(f'{name}: needs the extra "{extra}": {wanted}') from None
+    except ValueError as error:  # another version of what it is built on
+        raise EnvironmentNameError(f"{name}: {cut(str(error), 300)}") from None
+    return made
 
 
 def _found(name: str, module_name: str, attribute: str) -> Any:

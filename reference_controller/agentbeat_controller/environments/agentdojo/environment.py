@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from . import states
 from .catalogue import EVERY_VECTOR, Catalogue, TaskPair, read_catalogue
 from .judging import checks_of, judge_request
 from .operations import read_operations
+from .package import check_package
 from .pool import WorkerPool
 from .processes import WorkerError
 
@@ -40,14 +40,13 @@ class AgentDojoEnvironment:
         pool: the worker processes; the environment closes them.
 
     Raises:
-        ModuleNotFoundError: the package agentdojo is not installed.
+        ModuleNotFoundError, ValueError: the package is not installed, or in another version.
     """
 
     name: Final = "agentdojo"
 
     def __init__(self, pool: WorkerPool | None = None) -> None:
-        if importlib.util.find_spec("agentdojo") is None:
-            raise ModuleNotFoundError("the package agentdojo is not installed", name="agentdojo")
+        check_package()
         self.pool = pool or WorkerPool()
 
     @property
@@ -55,13 +54,13 @@ class AgentDojoEnvironment:
         """The catalogue: 97 tasks and 949 pairs.
 
         Raises:
-            WorkerError: the benchmark cannot be loaded.
+            ProtocolError: `controller_unavailable`: the benchmark cannot be loaded.
         """
         return self._catalogue.profiles
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return self.pool.ask({"op": "describe"})
+        return self._ask({"op": "describe"})
 
     @cached_property
     def _catalogue(self) -> Catalogue:
@@ -153,7 +152,13 @@ class AgentDojoEnvironment:
 
     def business_app(self, door: BusinessDoor) -> ASGIApp:
         """The business plane."""
-        return business_plane(name=self.name, operations=self.operations, document=self.document, door=door)
+        return business_plane(
+            name=self.name,
+            operations=self.operations,
+            document=self.document,
+            door=door,
+            operations_of=lambda profile_id: self.operations_of(self.profiles[profile_id]),
+        )
 
     def close(self) -> None:
         """End the worker processes."""

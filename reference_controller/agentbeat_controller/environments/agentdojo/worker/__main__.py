@@ -16,7 +16,7 @@ import traceback
 from typing import IO, Any, Final
 
 from .service import Service
-from .upstream import UpstreamError, load
+from .upstream import load
 
 #: Bytes of address space. A worker that needs more has met something that no task needs, and dies of it.
 _MAX_MEMORY: Final = 1024 * 1024 * 1024
@@ -31,7 +31,7 @@ def main() -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
     try:
         service = Service(load())
-    except UpstreamError as error:
+    except (ImportError, ValueError) as error:
         _write(answers, {"failed": str(error)})
         return
     _write(answers, {"ready": True})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentbeat_controller.environments.agentdojo.package import BENCHMARK, PACKAGE_VERSION
+
 from .starts import Starts
-from .upstream import BENCHMARK, NOW, PACKAGE_VERSION, Upstream
+from .upstream import NOW, Upstream
 
 __all__ = ["describe"]
 

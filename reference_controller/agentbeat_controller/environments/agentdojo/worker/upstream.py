@@ -15,7 +15,6 @@ import datetime
 import hashlib
 import importlib
 import importlib.machinery
-import importlib.metadata
 import sys
 import types
 from collections.abc import Mapping
@@ -23,20 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["BENCHMARK", "NOW", "PACKAGE_VERSION", "Upstream", "UpstreamError", "load"]
+from agentbeat_controller.environments.agentdojo.package import BENCHMARK, PACKAGE, check_package
 
-PACKAGE_VERSION: Final = "0.1.35"
-BENCHMARK: Final = "v1.2.2"
+__all__ = ["NOW", "Upstream", "load"]
 
 #: What the tools take for the present.
 NOW: Final = datetime.datetime(2024, 12, 31, 12, 0, 0)
 
 #: Files of the package that a run can depend on.
 _DECIDING: Final = frozenset({".py", ".yaml", ".json", ".txt"})
-
-
-class UpstreamError(Exception):
-    """The installed package cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +58,9 @@ def load() -> Upstream:
     """Import the benchmark into this process.
 
     Raises:
-        UpstreamError: the package is missing, or another version.
+        ModuleNotFoundError, ValueError: the package is missing, or another version.
     """
+    check_package()
     folder = _folder()
     _stand_in(folder)
     suites = importlib.import_module("agentdojo.task_suite.load_suites").get_suites(BENCHMARK)
@@ -82,12 +77,9 @@ def load() -> Upstream:
 
 
 def _folder() -> Path:
-    spec = importlib.machinery.PathFinder.find_spec("agentdojo")
+    spec = importlib.machinery.PathFinder.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise UpstreamError("the package agentdojo is not installed")
-    version = importlib.metadata.version("agentdojo")
-    if version != PACKAGE_VERSION:
-        raise UpstreamError(f"got agentdojo {version[:32]}, expected {PACKAGE_VERSION}")
+        raise ModuleNotFoundError(f"the package {PACKAGE} has no folder", name=PACKAGE)
     return Path(next(iter(spec.submodule_search_locations)))
 
 
