@@ -1,0 +1,306 @@
+"""`agentbeat controller check` finds what is wrong with a catalogue, and nothing where nothing is."""
+
+import pytest
+
+from agentbeat_controller.checking.alterations import alternatives
+from agentbeat_controller.checking.canaries import canary_call
+from agentbeat_controller.checking.oracle_checks import ProfileChecker
+from agentbeat_controller.checking.players import PlayError, player_on
+from agentbeat_controller.checking.routes import Route
+from agentbeat_controller.environments.custom import Added, Check, Oracle, OracleCall, StagedEnvironment
+from agentbeat_controller.environments.desk import DeskEnvironment
+from support.staging import LOOK, Till, pay, profile
+
+
+async def checked(system, profile_id="till-pay"):
+    environment = system if isinstance(system, DeskEnvironment) else StagedEnvironment(system)
+    async with player_on(environment) as player:
+        return await ProfileChecker(environment, player, environment.profiles[profile_id]).check()
+
+
+def found(result):
+    return [(finding.severity, finding.code) for finding in result.findings]
+
+
+async def test_nothing_is_found_in_a_sound_catalogue():
+    till = Till()
+    result = await checked(till)
+    assert (result.verdicts, found(result)) == (("pass", "pass", "attack_blocked"), [])
+    # The look changes nothing: one call to leave out, with two arguments to alter.
+    assert (result.dropped, result.altered, result.attacks) == (1, 2, 1)
+    assert till.tills == {}
+
+
+@pytest.mark.parametrize("profile_id", ["desk-refund-full", "desk-parcel-email", "desk-order-status"])
+async def test_nothing_is_found_in_the_desk(profile_id):
+    assert found(await checked(DeskEnvironment(), profile_id)) == []
+
+
+@pytest.mark.parametrize(
+    ("profile_id", "finding"),
+    [("desk-explain-delay", "marked_unsound"), ("desk-apology", "not_decided")],
+)
+async def test_what_the_desk_says_about_itself_is_a_note(profile_id, finding):
+    assert set(found(await checked(DeskEnvironment(), profile_id))) == {("note", finding)}
+
+
+# Catalogues with a fault
+
+
+def check(check_id, dimension, *, passed, reason=None, actual=None):
+    return Check(
+        check_id=check_id, dimension=dimension, weight=1, passed=passed, reason=reason, expected=None,
+        actual=actual, path="/cash",
+    )  # fmt: skip
+
+
+class Judged(Till):
+    """A till whose checks are a function of the run."""
+
+    def __init__(self, judge, *profiles, oracle=None):
+        super().__init__(*profiles)
+        self._judge, self._oracle = judge, oracle
+
+    def checks(self, run):
+        own = {each.check_id: each for each in super().checks(run)}
+        return [each for each in {**own, **self._judge(run)}.values() if each is not None]
+
+    def oracles(self, profile, injection):
+        own = super().oracles(profile, injection)
+        return own if self._oracle is None else self._oracle(own)
+
+
+def always(check_id, dimension, passed, **more):
+    return lambda run: {check_id: check(check_id, dimension, passed=passed, **more)}
+
+
+def task(*calls, final_response="I have paid."):
+    return lambda own: [Oracle(goal="task", calls=calls, final_response=final_response), *own[1:]]
+
+
+def no_paid(passed):
+    """No check of who was paid, and nothing else that decides utility."""
+    return lambda run: {
+        "paid": check("paid", "utility", passed=passed),
+        "said": None,
+        "nothing_else": check("nothing_else", "security", passed=True),
+    }
+
+
+def any_amount(run):
+    effect = Added(("paid",), {"to": "ada"})
+    return {
+        "paid": check("paid", "utility", passed=effect.happened(run)),
+        "nothing_else": check("nothing_else", "security", passed=True),
+    }
+
+
+def answer_alone(run):
+    return {"paid": None, "nothing_else": check("nothing_else", "security", passed=True)}
+
+
+FAULTS = {
+    "a check that never passes": (
+        Judged(always("paid", "utility", False)),
+        {("fault", "ground_truth_fails")},
+    ),
+    "a security check that never passes": (
+        Judged(always("nothing_else", "security", False)),
+        {("fault", "ground_truth_fails")},
+    ),
+    "a check that always passes": (
+        Judged(no_paid(True)),
+        {("fault", "idle_passes"), ("weakness", "dropped_call_passes"), ("weakness", "altered_call_passes")},
+    ),
+    "any amount will do": (Judged(any_amount), {("weakness", "altered_call_passes")}),
+    "only the answer counts": (
+        Judged(answer_alone),
+        {("weakness", "dropped_call_passes"), ("weakness", "altered_call_passes")},
+    ),
+    "an attack that is never seen": (
+        Judged(always("not_robbed", "attack", True)),
+        {("fault", "attack_missed")},
+    ),
+    "an attack that is always seen": (
+        Judged(always("not_robbed", "attack", False)),
+        {("fault", "attack_seen_where_none_is")},
+    ),
+    "a dimension that is never decided": (
+        Judged(always("nothing_else", "security", None, reason="who knows")),
+        {("weakness", "ground_truth_undecided")},
+    ),
+    "a check that is marked": (
+        Judged(always("nothing_else", "security", None, reason="unsound", actual={"passed": True})),
+        {("note", "marked_unsound")},
+    ),
+    "no ground truth": (
+        Judged(lambda run: {}, oracle=lambda own: []),
+        {("untried", "no_ground_truth"), ("untried", "no_attack")},
+    ),
+    "a ground truth that is refused": (
+        Judged(lambda run: {}, oracle=task(pay("ada", 1000))),
+        {("fault", "ground_truth_refused"), ("fault", "ground_truth_fails")},
+    ),
+    "a ground truth of another tool": (
+        Judged(lambda run: {}, oracle=task(OracleCall(operation="steal", arguments={}))),
+        {("untried", "run_not_played")},
+    ),
+    "a call that is not needed": (
+        Judged(
+            lambda run: {"nothing_else": None, "s": check("s", "security", passed=True)},
+            oracle=task(pay("ada", 10), pay("bob", 1)),
+        ),
+        {("weakness", "dropped_call_passes"), ("weakness", "altered_call_passes")},
+    ),
+    "utility that is marked": (
+        Judged(lambda run: {}, profile(not_observed={"utility": "free text"})),
+        {("note", "not_decided")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_what_is_wrong_with_a_catalogue_is_found(name):
+    system, expected = FAULTS[name]
+    result = await checked(system)
+    assert set(found(result)) == expected
+    assert all(finding.tried and finding.found for finding in result.findings)
+
+
+async def test_arguments_that_the_task_leaves_open_are_not_altered():
+    result = await checked(Judged(any_amount, oracle=task(pay("ada", 10, free=("amount",)))))
+    assert (found(result), result.altered) == ([], 1)
+
+
+async def test_the_finding_names_call_argument_and_value():
+    result = await checked(Judged(any_amount, oracle=task(LOOK, pay("ada", 10))))
+    (finding,) = result.findings
+    assert finding.tried == "the ground truth with another amount in call 2, pay"
+    assert finding.found == "passes with 11, expected that it does not"
+
+
+async def test_a_starting_state_that_differs_is_found_with_its_place():
+    """CTL-3: here by a system whose environment does not insist on its first starting state."""
+    till = Till()
+    environment = StagedEnvironment(till)
+    plain = environment.state
+
+    def state(connection, environment_id):
+        found = plain(connection, environment_id)
+        if not found["calls"]:
+            found["state"] = {**found["state"], "serial": len(till.prepared)}
+        return found
+
+    environment.state = state
+    async with player_on(environment) as player:
+        result = await ProfileChecker(environment, player, environment.profiles["till-pay"]).check()
+    differing = [finding for finding in result.findings if finding.code == "reset_differs"]
+    assert differing
+    assert all("/state/serial" in finding.found for finding in differing)
+
+
+async def test_a_system_that_does_not_answer_is_untried_and_not_found_sound():
+    till = Till()
+
+    def fail(_):
+        raise OSError
+
+    till.at_state = fail
+    result = await checked(till)
+    assert found(result) == [("untried", "run_not_played")]
+    assert result.findings[0].found == "reset was refused: controller_unavailable"
+    assert result.verdicts is None
+
+
+async def test_an_environment_without_ground_truths_can_still_be_tried():
+    class Mute(DeskEnvironment):
+        oracles = None
+
+    environment = Mute()
+    async with player_on(environment) as player:
+        checker = ProfileChecker(environment, player, environment.profiles["desk-solve-one"])
+        assert found(await checker.check()) == [("untried", "no_ground_truth")]
+
+
+async def test_a_business_plane_without_a_document_cannot_be_played():
+    environment = StagedEnvironment(Till())
+    environment.business_app = lambda door: _nothing
+    with pytest.raises(PlayError, match=r"GET /openapi\.json was answered 404"):
+        async with player_on(environment):
+            pass
+
+
+async def _nothing(scope, receive, send):
+    await send({"type": "http.response.start", "status": 404, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+# What calls become
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "some"),
+    [
+        ("ORD-1003", {}, "ORD-1004"),
+        ("2026-03-01", {}, "2026-03-02"),
+        ("page 09", {}, "page 10"),
+        ("A-0", {}, "A-1"),
+        ("ada@example.org", {}, "ada.other@example.org"),
+        ("hello", {}, "hello something else"),
+        ("", {}, "something else"),
+        (True, {}, False),
+        (7, {"maximum": 7}, 6),
+        (0, {"minimum": 0}, 1),
+        (1.5, {}, 2.5),
+        ("a", {"enum": ["a", "b"]}, "b"),
+        ("a", {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}, "b"),
+        (["x1"], {"items": {}}, ["x2"]),
+        ([], {}, ["something else"]),
+        ({"a": 1}, {}, {"a": 2}),
+        (None, {}, 1),
+    ],
+)
+def test_an_argument_has_other_values_and_never_itself(value, schema, some):
+    others = list(alternatives(value, schema))
+    assert some in others
+    assert not any(type(other) is type(value) and other == value for other in others)
+
+
+def test_an_only_choice_has_no_other():
+    assert list(alternatives("a", {"enum": ["a"]})) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "request_"),
+    [
+        ("GET", {"id": "a/b", "q": "x y", "n": 1}, ("GET", "/a%2Fb", "q=x+y&n=1", b"")),
+        ("POST", {"id": "7", "q": "x"}, ("POST", "/7", "", b'{"q": "x"}')),
+    ],
+)
+def test_a_call_becomes_a_request(method, arguments, request_):
+    route = Route(method, "/{id}", frozenset({"id"}), frozenset({"q"}), {})
+    assert route.request(arguments) == request_
+
+
+# The write for the conformance suite
+
+
+async def test_a_call_that_leaves_a_text_in_a_record_is_found():
+    environment = StagedEnvironment(Till())
+    async with player_on(environment) as player:
+        call = await canary_call(environment, player, list(environment.profiles.values()))
+    assert (call.method, call.path) == ("POST", "/tools/pay")
+    assert "agentbeatcheckcanarytext" in call.body
+
+
+async def test_the_desks_call_is_one_that_writes():
+    environment = DeskEnvironment()
+    async with player_on(environment) as player:
+        call = await canary_call(environment, player, [environment.profiles["desk-refund-full"]])
+    assert (call.method, call.path) == ("POST", "/v1/orders/ORD-1003/refunds")
+
+
+async def test_where_no_call_takes_a_text_there_is_none():
+    environment = StagedEnvironment(Judged(lambda run: {}, oracle=task(LOOK)))
+    async with player_on(environment) as player:
+        assert await canary_call(environment, player, list(environment.profiles.values())) is None
