@@ -113,8 +113,8 @@ def _environment(name: str, value: Any) -> Environment:
     if not (missing := _missing(value, _SYSTEM)):
         return _staged(name, value)
     raise EnvironmentNameError(
-        f"{name}: a value of type {type(value).__name__} is no Environment and no StagingSystem (a staging system would "
-        f"also have: {', '.join(missing)})"
+        f"{name}: a value of type {type(value).__name__} is no Environment and no StagingSystem "
+        f"(a staging system would also have: {', '.join(missing)})"
     )
 
 
