@@ -14,22 +14,12 @@ from agentbeat_controller.environments.base import Profile
 from agentbeat_controller.environments.oracles import Oracle, OracleCall
 from agentbeat_protocol import Check, Injection
 
-from .effects import (
-    ANY,
-    Added,
-    Changed,
-    Effect,
-    Removed,
-    answer_has,
-    done,
-    exactly,
-    not_done,
-    nothing_else,
-)
+from .effects import ANY, Added, Changed, Effect, Removed
 from .environment import StagedEnvironment
 from .files import FileWritten
 from .folder_states import FolderLimits
 from .folders import FolderSystem, copy_of
+from .outcomes import answer_has, done, exactly, not_done, nothing_else
 from .sql import Cell, SqlSystem, rows_of
 from .systems import StagedRun, StagingSystem
 from .tools import Declined, Tool
