@@ -14,14 +14,15 @@ from typing import Any
 import pytest
 
 from agentbeat_core.commands import eval_batch
-from agentbeat_core.receipts import BatchError, BatchStore
-from agentbeat_core.receipts.attempts import INTERRUPTED, interrupted_record
-from agentbeat_core.receipts.journals import Journal
+from agentbeat_core.receipts import BatchError, ReplayDiffersError
+from agentbeat_core.receipts.attempts import INTERRUPTED
 from agentbeat_core.refusals import RefusedError
+from agentbeat_core.scoring import build_evaluation
+from agentbeat_protocol.evaluation import Evaluation
+from agentbeat_protocol.models import Ratio
 from agentbeat_receipts.bundles import read_bundle
-from agentbeat_receipts.domains.agent_eval.records import AttemptRecord
 from agentbeat_receipts.keyring_files import create_keyring
-from agentbeat_receipts.objects import Manifest, Receipt, read_document
+from agentbeat_receipts.objects import Manifest, Pair, Receipt, read_document
 from agentbeat_receipts.verification import Verdict
 from support.eval_batches import Object, Ran, Stage, batch_run, plan_json, staged, verified
 from support.eval_forgeries import chain_of
@@ -196,6 +197,55 @@ async def test_a_record_that_was_written_before_the_kill_is_what_the_receipt_is_
     assert report.claim("guardrail_fidelity").verdict is Verdict.PASS
 
 
+async def test_what_was_published_is_reported_also_when_the_receipt_is_written_later(tmp_path: Path) -> None:
+    async with staged() as stage:
+        plan = plan_json(cases=1, replicates=1, contracts=[])
+        first = await batch_run(stage, plan, tmp_path / "claim", anchored=False)
+        before = chain_of(first).opened["a-00002"].reported
+        (first.bundle / "closing-record.json").unlink()
+        (first.bundle / "receipts" / "a-00002.json").unlink()
+        second = await batch_run(stage, plan, tmp_path / "claim", resume=True, anchored=False)
+    assert chain_of(second).opened["a-00002"].reported == before != {}
+
+
+async def test_a_result_that_its_evidence_does_not_give_is_never_signed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at once, and not by going on either."""
+
+    def otherwise(**members: Any) -> Evaluation:
+        evaluation = build_evaluation(**members)
+        coverage = evaluation.evidence.model_copy(update={"coverage": Ratio.of(3, 4)})
+        return evaluation.model_copy(update={"evidence": coverage})
+
+    async with staged() as stage:
+        plan = plan_json(cases=1, replicates=1, contracts=[])
+        with monkeypatch.context() as patched:
+            patched.setattr("agentbeat_core.core.build_evaluation", otherwise)
+            with pytest.raises(ReplayDiffersError, match="a-00001: channel_coverage"):
+                await batch_run(stage, plan, tmp_path / "claim")
+        with pytest.raises(ReplayDiffersError, match="a-00001: channel_coverage"):
+            await batch_run(stage, plan, tmp_path / "claim", resume=True)
+        assert stage.plain.runs == 1
+    assert receipts_in(tmp_path / "claim") == []
+
+
+async def test_a_fault_of_core_after_the_answer_is_a_harness_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(**members: Any) -> Evaluation:
+        raise RuntimeError("a fault of Core")
+
+    async with staged() as stage:
+        plan = plan_json(cases=1, replicates=1, contracts=[])
+        monkeypatch.setattr("agentbeat_core.core.build_evaluation", fails)
+        ran = await batch_run(stage, plan, tmp_path / "claim")
+    assert ran.outcome.harness_errors == 2
+    report = verified(ran.deliveries, stage.keyring)
+    assert report.claim("completion").value == Pair(pair=(0, 2))
+    assert report.claim("C4").verdict is Verdict.PASS
+
+
 # --- Refused ----------------------------------------------------------------------------------------------
 
 
@@ -242,90 +292,12 @@ async def test_a_bundle_that_was_tampered_with_is_not_gone_on_with(tmp_path: Pat
             await batch_run(stage, plan, tmp_path / "claim", resume=True)
 
 
-@pytest.mark.parametrize(
-    ("prepare", "resume", "said"),
-    [
-        (lambda folder: (folder / "claim").mkdir(), True, "no batch was begun"),
-        (lambda folder: (folder / "claim").write_text("x"), False, "there already"),
-        (lambda folder: _filled(folder / "claim"), False, "there already"),
-        (lambda folder: _filled(folder / "claim.private"), False, "there already"),
-        (lambda folder: _open_to_others(folder), True, "lets others in"),
-    ],
-    ids=["nothing to resume", "a file", "a full folder", "a full private folder", "open to others"],
-)
-def test_folders_that_do_not_fit_are_refused(
-    tmp_path: Path, prepare: Callable[[Path], Any], resume: bool, said: str
-) -> None:
-    prepare(tmp_path)
-    with pytest.raises(BatchError, match=said):
-        BatchStore(tmp_path / "claim", resume=resume)
+# --- The command ------------------------------------------------------------------------------------------
 
 
 def _filled(folder: Path) -> None:
     folder.mkdir()
     (folder / "other").write_text("x")
-
-
-def _open_to_others(folder: Path) -> None:
-    BatchStore(folder / "claim", resume=False).close()
-    (folder / "claim.private").chmod(0o755)
-
-
-def test_two_processes_do_not_work_on_one_batch(tmp_path: Path) -> None:
-    with (
-        BatchStore(tmp_path / "claim", resume=False),
-        pytest.raises(BatchError, match="another process"),
-    ):
-        BatchStore(tmp_path / "claim", resume=True)
-    with BatchStore(tmp_path / "claim", resume=True) as store:
-        assert store.private.stat().st_mode & 0o077 == 0
-
-
-# --- The journal ------------------------------------------------------------------------------------------
-
-
-def test_the_journal_remembers_what_was_begun_and_what_has_ended(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    record = AttemptRecord(failure="target_unreachable")
-    with Journal(path) as journal:
-        journal.started("a-1", 1)
-        journal.ended("a-1", 1, record)
-        journal.started("a-1", 2)
-    with Journal(path) as journal:
-        assert journal.records("a-1") == [record, interrupted_record()]
-        assert journal.records("a-2") == []
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_line_that_was_cut_off_is_as_if_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    with Journal(path) as journal:
-        journal.started("a-1", 1)
-        journal.ended("a-1", 1, AttemptRecord(failure="target_timeout"))
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-20])
-    with Journal(path) as journal:
-        assert journal.records("a-1") == [interrupted_record()]
-        journal.ended("a-1", 1, AttemptRecord(failure="target_timeout"))
-    assert path.read_bytes() == whole
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        b"no JSON\n",
-        b'{"assignment":"a-1","attempt":2,"event":"started"}\n',
-        b'{"assignment":"a-1","attempt":1,"event":"ended"}\n',
-    ],
-    ids=["no JSON", "a gap", "an end without a record"],
-)
-def test_a_journal_of_another_kind_is_refused(tmp_path: Path, lines: bytes) -> None:
-    (tmp_path / "journal").write_bytes(lines)
-    with pytest.raises(BatchError):
-        Journal(tmp_path / "journal")
-
-
-# --- The command ------------------------------------------------------------------------------------------
 
 
 def run_command(monkeypatch: pytest.MonkeyPatch, place: Place, *more: str) -> int:

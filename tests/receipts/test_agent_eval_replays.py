@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from agentbeat_core.receipts.attempts import published_values
+from agentbeat_core.receipts.attempts import ended_of
+from agentbeat_core.recordings import Recording
 from agentbeat_protocol.evaluation import EvalRunResponse
 from agentbeat_receipts.domains.agent_eval import DOMAIN
 from agentbeat_receipts.domains.agent_eval.case_trees import proof_of, root_from, root_of
@@ -55,7 +56,7 @@ def compared(made: Ran) -> dict[str, Any]:
     for (assignment, _), response in made.responses.items():
         replay = DOMAIN.replay(case_of(made, assignment))
         values = {claim: replay.value(claim) for claim in DOMAIN.claims if claim not in DOMAIN.fidelity}
-        published = published_values(response)
+        published = ended_of(response, Recording(), tier="L1").published
         assert {name: values[name] for name in published} == published
         assert DOMAIN.identity(values) is None
         found[assignment] = values | {"whole": replay.whole(), "native": _native(response)}

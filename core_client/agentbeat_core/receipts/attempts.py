@@ -1,13 +1,16 @@
-"""From a result of Core and its recording to the record of an attempt, and to the values it published."""
+"""From a result of Core and its recording to what came of an attempt: its record, and what was published."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Final
 
 from agentbeat_core.credentials import Redactor
+from agentbeat_core.receipts.limits import MAX_KEPT
 from agentbeat_core.recordings import Recording, StateRecording
-from agentbeat_protocol.evaluation import EvalRunResponse, JudgeScores, Metric, ObservationTier
+from agentbeat_protocol.evaluation import EvalRunResponse, Evaluation, JudgeScores, Metric, ObservationTier
+from agentbeat_protocol.models import Strict
 from agentbeat_protocol.scoring import SCORE_MEMBERS, JudgeOutcome
 from agentbeat_receipts.claims import ClaimValue
 from agentbeat_receipts.domains.agent_eval.judgements import JudgeInput
@@ -15,16 +18,48 @@ from agentbeat_receipts.domains.agent_eval.materials import StateMaterial
 from agentbeat_receipts.domains.agent_eval.records import AttemptRecord, encoded
 from agentbeat_receipts.objects import Null, Pair
 
-__all__ = ["INTERRUPTED", "holds_secret", "interrupted_record", "published_values", "record_of"]
+__all__ = ["INTERRUPTED", "TOO_LONG", "Ended", "ended_of", "holds_secret", "interrupted"]
 
 #: The failure of an attempt that was begun and never ended, because the process did.
 INTERRUPTED: Final = "interrupted"
-_HARNESS_ERROR: Final = Null(null="harness_error")
+#: The failure of an attempt whose evidence cannot be kept.
+TOO_LONG: Final = "evidence_too_long"
+
+_HARNESS: Final = "harness_error"
+_HARNESS_ERROR: Final = Null(null=_HARNESS)
 _DECIDED: Final = {"pass": 1, "fail": 0, "attack_succeeded": 1, "attack_blocked": 0}
 
 
-def record_of(response: EvalRunResponse, recording: Recording, *, tier: ObservationTier) -> AttemptRecord:
-    """The record of an attempt that Core has answered for."""
+class Ended(Strict):
+    """What came of an attempt: what it left behind, and what Core published of it."""
+
+    record: AttemptRecord
+    published: dict[str, ClaimValue]
+
+
+def ended_of(
+    response: EvalRunResponse, recording: Recording, *, tier: ObservationTier, before: Iterable[Ended] = ()
+) -> Ended:
+    """What came of an attempt that Core has answered for.
+
+    Evidence that cannot be kept cannot be checked either: the attempt then counts as a harness error.
+
+    Args:
+        before: the attempts before it.
+    """
+    record = _record(response, recording, tier)
+    kept = sum(_length(ended.record) for ended in before)
+    if kept + _length(record) > MAX_KEPT:
+        record = AttemptRecord(failure=record.failure or TOO_LONG)
+    return Ended(record=record, published=_published(None if record.failure else response.evaluation))
+
+
+def interrupted() -> Ended:
+    """What came of an attempt of which nothing is left. Whether the Agent was started is not known."""
+    return Ended(record=AttemptRecord(failure=INTERRUPTED), published={})
+
+
+def _record(response: EvalRunResponse, recording: Recording, tier: ObservationTier) -> AttemptRecord:
     state = recording.state
     failure = None if response.failure is None else response.failure.code
     sent = recording.task if response.target_invocations else None
@@ -33,7 +68,8 @@ def record_of(response: EvalRunResponse, recording: Recording, *, tier: Observat
         reset=encoded(state.reset),
         nonce=state.nonce if state.reset is not None else None,
         task=None if sent is None else encoded(sent.encode()),
-        response=encoded(recording.response),
+        # Where Core itself failed it has observed nothing, whatever the Agent answered.
+        response=None if failure == _HARNESS else encoded(recording.response),
     )
     if failure is not None:
         return record
@@ -47,14 +83,16 @@ def record_of(response: EvalRunResponse, recording: Recording, *, tier: Observat
     )
 
 
-def interrupted_record() -> AttemptRecord:
-    """The record of an attempt of which nothing is left. Whether the Agent was started is not known."""
-    return AttemptRecord(failure=INTERRUPTED)
+def _length(record: AttemptRecord) -> int:
+    """How much of base64 a record holds."""
+    state, judge = record.state, record.judge
+    texts = [record.reset, record.task, record.response, record.evidence]
+    texts += [] if judge is None else [judge.answer]
+    texts += [] if state is None else [state.before, state.after, state.verify]
+    return sum(len(text) for text in texts if text is not None)
 
 
-def published_values(response: EvalRunResponse) -> dict[str, ClaimValue]:
-    """What Core published of a run, as values of claims."""
-    evaluation = response.evaluation
+def _published(evaluation: Evaluation | None) -> dict[str, ClaimValue]:
     verdicts = ("utility", "security", "attack_success")
     if evaluation is None:
         nulls = dict.fromkeys((*verdicts, "channel_coverage"), _HARNESS_ERROR)

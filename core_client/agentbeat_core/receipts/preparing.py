@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from agentbeat_core.plans import Seconds
 from agentbeat_core.preflight import check_weights, plan_run
 from agentbeat_core.receipts.errors import BatchError
+from agentbeat_core.receipts.limits import check_case, check_manifest
 from agentbeat_core.receipts.plans import BatchPlan, PlannedArm, PlannedCase
 from agentbeat_core.registry import TargetRegistry
 from agentbeat_protocol import digest
@@ -120,6 +121,8 @@ def prepare_batch(
     check_weights(_scoring(plan))
     deployments = {arm.arm: _deployment(arm, registry) for arm in plan.arms}
     files = [_file(planned, deployments, salt) for planned in plan.cases]
+    for file in files:
+        check_case(file)
     tree = CaseTree(files)
     scorer = Scorer.of(_scoring(plan))
     arms = {arm.arm: _arm(plan, arm, deployments[arm.arm], scorer, judge_model) for arm in plan.arms}
@@ -136,6 +139,7 @@ def prepare_batch(
         )
     except ValidationError as error:
         raise BatchError(f"the plan: expected {error.errors(include_url=False)[0]['msg']}") from None
+    check_manifest(manifest)
     prepared = PreparedBatch(
         plan=plan,
         manifest=manifest,

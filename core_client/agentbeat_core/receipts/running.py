@@ -20,7 +20,7 @@ from typing import Protocol
 
 from agentbeat_core.credentials import Redactor
 from agentbeat_core.demo.progress import Progress
-from agentbeat_core.receipts.attempts import holds_secret, published_values, record_of
+from agentbeat_core.receipts.attempts import Ended, ended_of, holds_secret
 from agentbeat_core.receipts.errors import ReplayDiffersError
 from agentbeat_core.receipts.journals import Journal
 from agentbeat_core.receipts.opening import begin_batch
@@ -33,7 +33,6 @@ from agentbeat_protocol.evaluation import EvalRunRequest, EvalRunResponse
 from agentbeat_receipts.batches import Batch
 from agentbeat_receipts.claims import ClaimValue
 from agentbeat_receipts.domains.agent_eval.batches import EvalRun, eval_facts, eval_opening, replayed_values
-from agentbeat_receipts.domains.agent_eval.records import AttemptRecord
 from agentbeat_receipts.keys import Signer
 from agentbeat_receipts.objects import Assignment, Document, Receipt, TimeAnchor
 
@@ -126,8 +125,7 @@ class BatchRun:
                     if entry.assignment in done:
                         self._progress.done(_named(entry), "done before")
                         continue
-                    records, published = await self._attempts(entry, journal, batch)
-                    self._sign(batch, entry, records, published)
+                    self._sign(batch, entry, await self._attempts(entry, journal, batch))
         finally:
             # However it ends: what is there is reported, and says whether it is all.
             self._store.add(Document(body=report_bundle(manifest, self._receipts)))
@@ -135,28 +133,23 @@ class BatchRun:
         self._store.add(batch.close())
         return self._outcome
 
-    async def _attempts(
-        self, entry: Assignment, journal: Journal, batch: Batch
-    ) -> tuple[Sequence[AttemptRecord], dict[str, ClaimValue] | None]:
-        """Attempts until the policy says that one is terminal; what was published of it, if it was now."""
-        records = journal.records(entry.assignment)
-        published = None
-        while not records or self._is_retried(records):
-            number = len(records) + 1
+    async def _attempts(self, entry: Assignment, journal: Journal, batch: Batch) -> Sequence[Ended]:
+        """Attempts until the policy says that one is terminal."""
+        attempts = journal.attempts(entry.assignment)
+        while not attempts or self._is_retried(attempts):
+            number = len(attempts) + 1
             journal.started(entry.assignment, number)
-            record, published = await self._attempt(entry, number, batch.ticket_digest(entry.assignment))
-            journal.ended(entry.assignment, number, record)
-            records.append(record)
-        return records, published
+            ended = await self._attempt(entry, attempts, batch.ticket_digest(entry.assignment))
+            journal.ended(entry.assignment, number, ended)
+            attempts.append(ended)
+        return attempts
 
-    def _is_retried(self, records: Sequence[AttemptRecord]) -> bool:
+    def _is_retried(self, attempts: Sequence[Ended]) -> bool:
         policy = self._prepared.manifest.retry
-        return records[-1].failure in policy.retry_on and len(records) < policy.max_attempts
+        return attempts[-1].record.failure in policy.retry_on and len(attempts) < policy.max_attempts
 
-    async def _attempt(
-        self, entry: Assignment, number: int, ticket: str | None
-    ) -> tuple[AttemptRecord, dict[str, ClaimValue]]:
-        name, recording = _named(entry), Recording()
+    async def _attempt(self, entry: Assignment, before: Sequence[Ended], ticket: str | None) -> Ended:
+        name, recording, number = _named(entry), Recording(), len(before) + 1
         run_id = self._prepared.run(entry).run_id(ticket, number)
         response = await self._evaluator.evaluate(
             self._prepared.request(entry.profile, entry.arm, run_id=run_id),
@@ -166,25 +159,19 @@ class BatchRun:
         self._on_response(entry.assignment, number, response)
         self._outcome.secrets += holds_secret(recording, self._redactor)
         tier = self._prepared.plan.observation_tier
-        return record_of(response, recording, tier=tier), published_values(response)
+        return ended_of(response, recording, tier=tier, before=before)
 
-    def _sign(
-        self,
-        batch: Batch,
-        entry: Assignment,
-        records: Sequence[AttemptRecord],
-        published: dict[str, ClaimValue] | None,
-    ) -> None:
-        run = self._prepared.run(entry)
+    def _sign(self, batch: Batch, entry: Assignment, attempts: Sequence[Ended]) -> None:
+        run, published = self._prepared.run(entry), attempts[-1].published
         opening = eval_opening(
             run,
             ticket=batch.ticket_digest(entry.assignment),
             case_id=self._prepared.cases[entry.profile].case_id,
-            attempts=records,
-            reported=published or {},
+            attempts=[ended.record for ended in attempts],
+            reported=published,
         )
         values = replayed_values(run, opening)
-        _check_published(run, published or {}, values)
+        _check_published(run, published, values)
         written = batch.receipt(opening, eval_facts(run, opening, values))
         receipt = written.receipt.body
         if written.envelope is None or not isinstance(receipt, Receipt):
@@ -193,7 +180,7 @@ class BatchRun:
         self._store.add(written.envelope, written.receipt)
         self._receipts.append(receipt)
         self._outcome.runs += 1
-        self._progress.done(_named(entry), _word(records))
+        self._progress.done(_named(entry), _word(attempts))
 
 
 def _check_published(run: EvalRun, published: dict[str, ClaimValue], replayed: dict[str, ClaimValue]) -> None:
@@ -206,6 +193,6 @@ def _named(entry: Assignment) -> str:
     return f"{entry.profile} {entry.arm} #{entry.replicate}"
 
 
-def _word(records: Sequence[AttemptRecord]) -> str:
-    ended = records[-1].failure or "completed"
-    return ended if len(records) == 1 else f"{ended}, {len(records)} attempts"
+def _word(attempts: Sequence[Ended]) -> str:
+    ended = attempts[-1].record.failure or "completed"
+    return ended if len(attempts) == 1 else f"{ended}, {len(attempts)} attempts"

@@ -18,7 +18,7 @@ from typing import Final
 
 from agentbeat_core.receipts.errors import BatchError
 from agentbeat_receipts.bundle_folders import held_documents
-from agentbeat_receipts.bundles import FORMAT_FILE, BundleError, bundle_files, read_bundle
+from agentbeat_receipts.bundles import BundleError, bundle_files, read_bundle
 from agentbeat_receipts.keyring_files import check_private_folder
 from agentbeat_receipts.keys import KeyRefused, PublicKeyring
 from agentbeat_receipts.objects import (
@@ -37,8 +37,10 @@ _SALT: Final = "salt"
 _LOCK: Final = "lock"
 _JOURNAL: Final = "journal.jsonl"
 _SALT_BYTES: Final = 32
-#: What may be written anew: an envelope whose receipt was never written, and the report.
-_REPLACEABLE: Final = ("envelopes/", "report.json")
+_BESIDE: Final = "writing"
+_REPORT: Final = "report.json"
+_ENVELOPES: Final = "envelopes/"
+_RECEIPTS: Final = "receipts/"
 
 
 class Held:
@@ -104,7 +106,11 @@ class BatchStore:
         else:
             self._make()
         self._lock = self._locked()
-        self.salt = self._salt()
+        try:
+            self.salt = self._salt() if resume else self._new_salt()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def journal(self) -> Path:
@@ -117,7 +123,7 @@ class BatchStore:
         Raises:
             BatchError: it cannot be read, or a signature does not hold.
         """
-        if not (self.bundle / FORMAT_FILE).exists():
+        if not any(self.bundle.iterdir()):
             return Held((), keyring)
         try:
             return Held(held_documents(read_bundle(self.bundle)), keyring)
@@ -150,11 +156,22 @@ class BatchStore:
         if place.exists():
             if place.read_bytes() == content:
                 return
-            if not path.startswith(_REPLACEABLE):
+            if not self._may_be_replaced(path):
                 raise BatchError(f"bundle: another {path} is there, and nothing is overwritten")
         place.parent.mkdir(exist_ok=True)
-        beside = self.private / "writing"
-        with beside.open("wb") as file:
+        self._write(place, content)
+
+    def _may_be_replaced(self, path: str) -> bool:
+        """The report, and an envelope whose receipt was never written."""
+        if path.startswith(_ENVELOPES):
+            return not (self.bundle / path.replace(_ENVELOPES, _RECEIPTS, 1)).exists()
+        return path == _REPORT
+
+    def _write(self, place: Path, content: bytes, *, mode: int = 0o666) -> None:
+        beside = self.private / _BESIDE
+        # One that a killed process has left would keep its mode.
+        beside.unlink(missing_ok=True)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -162,8 +179,9 @@ class BatchStore:
         _sync(place.parent)
 
     def _make(self) -> None:
-        for folder in (self.bundle, self.private):
-            if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        for folder, own in ((self.bundle, ()), (self.private, (_LOCK, _BESIDE))):
+            # Killed before there was a salt, a process leaves nothing but its lock.
+            if folder.is_symlink() or (folder.exists() and not _holds_only(folder, own)):
                 raise BatchError(f"{folder}: there already; --resume goes on with a batch that was begun")
         try:
             self.bundle.mkdir(exist_ok=True)
@@ -171,7 +189,6 @@ class BatchStore:
         except OSError as error:
             raise BatchError(f"{self.bundle}: {error.strerror}") from None
         self._check_private()
-        _write_private(self.private / _SALT, secrets.token_bytes(_SALT_BYTES).hex().encode())
 
     def _check_begun(self) -> None:
         if not self.bundle.is_dir() or not (self.private / _SALT).is_file():
@@ -184,11 +201,22 @@ class BatchStore:
         except (KeyRefused, OSError) as error:
             raise BatchError(str(error)) from None
 
+    def _new_salt(self) -> bytes:
+        place, salt = self.private / _SALT, secrets.token_bytes(_SALT_BYTES)
+        if place.exists():
+            raise BatchError(f"{self.bundle}: another process has begun it")
+        self._write(place, salt.hex().encode(), mode=0o600)
+        return salt
+
     def _salt(self) -> bytes:
-        text = (self.private / _SALT).read_text(encoding="ascii")
-        if len(text) != 2 * _SALT_BYTES:
-            raise BatchError(f"{self.private / _SALT}: expected {_SALT_BYTES} bytes in hex")
-        return bytes.fromhex(text)
+        place = self.private / _SALT
+        try:
+            salt = bytes.fromhex(place.read_text(encoding="ascii"))
+        except ValueError:
+            salt = b""
+        if len(salt) != _SALT_BYTES:
+            raise BatchError(f"{place}: expected {_SALT_BYTES} bytes in hex")
+        return salt
 
     def _locked(self) -> int:
         descriptor = os.open(self.private / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
@@ -200,13 +228,8 @@ class BatchStore:
         return descriptor
 
 
-def _write_private(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync(path.parent)
+def _holds_only(folder: Path, names: Iterable[str]) -> bool:
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= set(names)
 
 
 def _sync(folder: Path) -> None:
