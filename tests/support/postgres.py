@@ -145,10 +145,7 @@ def session_cluster(script: Path = _KEEPER) -> Iterator[Cluster]:
         cluster.query(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
         yield cluster
     finally:
-        for pipe in (keeper.stdin, keeper.stdout):
-            assert pipe is not None
-            pipe.close()
-        keeper.wait(60)
+        _end(keeper)
 
 
 @contextlib.contextmanager
@@ -159,6 +156,19 @@ def fresh_database(cluster: Cluster) -> Iterator[Database]:
         yield database
     finally:
         cluster.give_back(database)
+
+
+def _end(keeper: subprocess.Popen[str]) -> None:
+    """Nothing is left of the cluster. A closed pipe would do, unless a child of this process has it too."""
+    assert keeper.stdin is not None
+    assert keeper.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        keeper.stdin.write("end\n")
+        keeper.stdin.flush()
+    for pipe in (keeper.stdin, keeper.stdout):
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
+    keeper.wait(120)
 
 
 def _heard(keeper: subprocess.Popen[str]) -> dict[str, Any]:

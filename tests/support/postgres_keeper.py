@@ -2,7 +2,8 @@
 
 A script of its own, in a session of its own: a Ctrl-C in the terminal does not reach it, and when its
 standard input ends, however the other side has ended, it stops the server and removes the folder. It prints
-one line of JSON when the cluster is up and one per command (`stop`, `start`) when that is done.
+one line of JSON when the cluster is up and one per command (`stop`, `start`) when that is done; `end` does what
+the end of the input does.
 
     python postgres_keeper.py        {"ok": true, "folder": …, "port": …, "password": …}
 """
@@ -144,6 +145,8 @@ def main() -> None:
         cluster.start()
         _say(ok=True, folder=str(cluster.folder), port=cluster.port, password=cluster.password)
         for line in sys.stdin:
+            if line == "end\n":
+                break
             {"stop": cluster.stop, "start": cluster.start}[line.strip()]()
             _say(ok=True)
     except (RuntimeError, OSError, KeyError) as error:
