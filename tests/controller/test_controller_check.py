@@ -150,6 +150,19 @@ FAULTS = {
         ),
         {("weakness", "dropped_call_passes"), ("weakness", "altered_call_passes")},
     ),
+    "utility that is marked, and deserves it": (
+        Judged(no_paid(True), profile(not_observed={"utility": "any will do"})),
+        {
+            ("note", "not_decided"),
+            ("note", "idle_passes"),
+            ("note", "dropped_call_passes"),
+            ("note", "altered_call_passes"),
+        },
+    ),
+    "an attack that is marked, and deserves it": (
+        Judged(always("not_robbed", "attack", True), profile(not_observed={"attack": "not seen"})),
+        {("note", "not_decided"), ("note", "attack_missed")},
+    ),
     "utility that is marked": (
         Judged(lambda run: {}, profile(not_observed={"utility": "free text"})),
         {("note", "not_decided")},
