@@ -105,7 +105,7 @@ def test_a_report_can_be_a_file_beside_the_table(folder):
     [
         (("--profile", "nothing"), "nothing: the catalogue has no such profile"),
         (("--environment", "tills:Nobody"), "tills has no Nobody"),
-        (("--environment", "tills"), "expected desk"),
+        (("--environment", "tills"), "desk or package.module:attribute"),
     ],
 )
 def test_a_wrong_command_line_exits_2(folder, arguments, said):
