@@ -4,7 +4,8 @@ Hypothesis has no deadline for an example: a busy machine is no failure. In CI i
 time, so that a red run can be repeated; on a developer's machine it looks for new ones.
 
 PostgreSQL: one throw-away cluster for the session (under xdist, for each worker), started by the first test
-that asks for it; each test gets an empty database.
+that asks for it; each test gets an empty database. AgentDojo: one environment for the session, with its
+worker processes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import pytest
 from hypothesis import settings
 
+from support.agentdojo_runs import session_environment
 from support.postgres import fresh_database, session_cluster
 
 settings.register_profile("local", deadline=None)
@@ -39,3 +41,10 @@ def postgres(postgres_cluster):
 def postgres_url(postgres):
     """The URL of an empty database."""
     return postgres.url
+
+
+@pytest.fixture(scope="session")
+def agentdojo():
+    """The benchmark's four suites; the test is skipped, or in CI fails, where the package is missing."""
+    with session_environment() as environment:
+        yield environment

@@ -12,7 +12,8 @@ the benchmark itself. A tool of another suite than the lease's is 404.
 
 A pair has one surface, `every_vector`: reset plants the text at every injection vector of the suite.
 
-The benchmark runs in worker processes of the environment; this process never imports it.
+The benchmark runs in worker processes of the environment; this process never imports it. The names below are
+loaded when they are first used: a worker, which is a part of this package, needs none of them.
 
     environment = AgentDojoEnvironment()
     try:
@@ -25,9 +26,27 @@ The benchmark runs in worker processes of the environment; this process never im
 
 from __future__ import annotations
 
-from .catalogue import EVERY_VECTOR
-from .environment import AgentDojoEnvironment
-from .pool import WorkerPool
-from .processes import WorkerError
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .catalogue import EVERY_VECTOR
+    from .environment import AgentDojoEnvironment
+    from .pool import WorkerPool
+    from .processes import WorkerError
 
 __all__ = ["EVERY_VECTOR", "AgentDojoEnvironment", "WorkerError", "WorkerPool"]
+
+_HOMES: Final = {
+    "EVERY_VECTOR": "catalogue",
+    "AgentDojoEnvironment": "environment",
+    "WorkerError": "processes",
+    "WorkerPool": "pool",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

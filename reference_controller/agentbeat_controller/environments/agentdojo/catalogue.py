@@ -134,6 +134,6 @@ def _content(pair: TaskPair, described: Mapping[str, Any]) -> dict[str, Any]:
             "schema_version": STATE_VERSION,
             "digest": suite["user_tasks"][pair.user_task]["state_digest"],
         },
-        "vectors": suite["vectors"],
+        "vectors": list(suite["vectors"]),
         "tools": [tool["name"] for tool in suite["tools"]],
     }

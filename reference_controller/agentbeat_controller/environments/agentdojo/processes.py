@@ -80,8 +80,15 @@ class WorkerProcess:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._process.poll() is None
+        """Whether an idle worker still runs: there is nothing to read from it, not even an end."""
+        self._line.settimeout(0)
+        try:
+            self._line.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return self._process.poll() is None
+        except OSError:
+            pass
+        return False
 
     def ask(self, request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
         """The answer to a request.
@@ -107,8 +114,10 @@ class WorkerProcess:
                     raise TimeoutError
                 self._line.settimeout(left)
                 chunks.append(self._line.recv(_CHUNK))
-            except OSError as error:
+            except TimeoutError as error:
                 raise WorkerError("the worker did not answer in time") from error
+            except OSError as error:
+                raise WorkerError("the worker has ended") from error
             if not chunks[-1]:
                 raise WorkerError("the worker has ended")
         answer: dict[str, Any] = json.loads(b"".join(chunks))
