@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from agentbeat_protocol.evaluation import Evaluation
 from agentbeat_protocol.models import Ratio
 from agentbeat_receipts.bundles import read_bundle
 from agentbeat_receipts.keyring_files import create_keyring
+from agentbeat_receipts.keys import Keyring
 from agentbeat_receipts.objects import Manifest, Pair, Receipt, read_document
 from agentbeat_receipts.verification import Verdict
 from support.eval_batches import Object, Ran, Stage, batch_run, plan_json, staged, verified
@@ -247,6 +249,20 @@ async def test_a_fault_of_core_after_the_answer_is_a_harness_error(
 
 
 # --- Refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["manifest_authority", "ingress_authority", "auditor"])
+async def test_a_batch_goes_on_with_the_keys_that_it_was_begun_with(tmp_path: Path, role: str) -> None:
+    """Also the auditor's: one that could open half of the evidence would find the other half wanting."""
+    async with staged() as stage:
+        plan = plan_json(cases=1, replicates=1, contracts=[])
+        ran = await batch_run(stage, plan, tmp_path / "claim")
+        (ran.bundle / "closing-record.json").unlink()
+        before = read_bundle(ran.bundle)
+        stage.keyring = replace(stage.keyring, **{role: getattr(Keyring.generate(), role)})
+        with pytest.raises(BatchError, match="another auditor" if role == "auditor" else "signature_invalid"):
+            await batch_run(stage, plan, tmp_path / "claim", resume=True)
+        assert read_bundle(ran.bundle) == before
 
 
 @pytest.mark.parametrize(

@@ -47,11 +47,12 @@ def sign_manifest(prepared: PreparedBatch, signer: Signer, store: BatchStore) ->
     """Sign the manifest, unless it is there; what the bundle held before.
 
     Raises:
-        BatchError: the bundle has another manifest.
+        BatchError: the bundle has another manifest, or evidence is sealed to another auditor.
     """
     held = store.held(signer.public)
     if held.manifest is not None and held.manifest.digest() != prepared.manifest.digest():
         raise BatchError("bundle: its manifest is another; plan, registry or judge have changed since")
+    store.seal_to(signer.public.auditor)
     store.add(sign(prepared.manifest, signer))
     return held
 

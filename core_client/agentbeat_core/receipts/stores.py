@@ -1,7 +1,7 @@
 """Where a batch is kept while it runs: the bundle's folder, and beside it what nobody else may see.
 
     claim/            the bundle: may be given away at any time
-    claim.private/    owner only: the salt of the cases, the journal of attempts, a lock
+    claim.private/    owner only: the salt of the cases, the journal of attempts, the auditor's key, a lock
 
 A document is written whole or not at all: to a file beside, to the disk, then into its place. Killed at any
 moment, the bundle holds a prefix of the chain and nothing that cannot be read.
@@ -37,6 +37,7 @@ _SALT: Final = "salt"
 _LOCK: Final = "lock"
 _JOURNAL: Final = "journal.jsonl"
 _SALT_BYTES: Final = 32
+_AUDITOR: Final = "auditor"
 _BESIDE: Final = "writing"
 _REPORT: Final = "report.json"
 _ENVELOPES: Final = "envelopes/"
@@ -129,6 +130,20 @@ class BatchStore:
             return Held(held_documents(read_bundle(self.bundle)), keyring)
         except (BundleError, OSError) as error:
             raise BatchError(f"bundle: {error}") from None
+
+    def seal_to(self, auditor: bytes) -> None:
+        """All evidence of the batch is sealed to this public key.
+
+        Raises:
+            BatchError: some of it may be sealed to another one.
+        """
+        place, text = self.private / _AUDITOR, auditor.hex().encode()
+        if not place.exists():
+            self._write(place, text, mode=0o600)
+        elif place.read_bytes() != text:
+            raise BatchError(
+                "keyring: another auditor than the batch was begun with, who could open it in part"
+            )
 
     def add(self, *documents: Document) -> None:
         """Write documents, each whole or not at all, in this order.

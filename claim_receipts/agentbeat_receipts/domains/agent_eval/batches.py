@@ -3,8 +3,8 @@
     tree = CaseTree(files)
     manifest = eval_manifest(title=…, tree=tree, arms=arms, replicates=2, retry=policy, …)
     batch = Batch(manifest, keyring, anchor=…)
-    opening = eval_opening(run, ticket=batch.ticket_digest(run.assignment), attempts=records, …)
-    batch.receipt(opening, eval_facts(manifest, opening))
+    opening = eval_opening(run, ticket=batch.ticket_digest(run.entry.assignment), attempts=records, …)
+    batch.receipt(opening, eval_facts(run, opening, replayed_values(run, opening)))
 
 The values that a receipt discloses are those of the replay: whoever writes it computes them as whoever
 verifies it will.
