@@ -2,8 +2,8 @@
 
 A script of its own, in a session of its own: a Ctrl-C in the terminal does not reach it, and when its
 standard input ends, however the other side has ended, it stops the server and removes the folder. It prints
-one line of JSON when the cluster is up and one per command (`stop`, `start`) when that is done; `end` does what
-the end of the input does.
+one line of JSON when the cluster is up and one per command (`stop`, `start`) when that is done; `end` is the
+same as the end of the input.
 
     python postgres_keeper.py        {"ok": true, "folder": …, "port": …, "password": …}
 """
@@ -24,6 +24,8 @@ import time
 from pathlib import Path
 
 SECONDS = 30
+#: Bytes that must be free in memory for the cluster to be put there.
+ROOM = 4 * 1024**3
 #: Nothing here outlives a power cut, so nothing waits for the disk. What is committed still outlives the
 #: server's own processes: `synchronous_commit` stays on.
 SETTINGS = {
@@ -59,7 +61,7 @@ class Cluster:
 
     def __init__(self, programs: Path) -> None:
         self.programs = programs
-        self.folder = Path(tempfile.mkdtemp(prefix="agentbeat-postgres-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="agentbeat-postgres-", dir=_place()))
         self.password = secrets.token_urlsafe(12)
         self.port = 0
         self.server: subprocess.Popen[bytes] | None = None
@@ -121,6 +123,16 @@ class Cluster:
         """Nothing is left."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _place() -> str:
+    """In memory where there is much of it: a thousand small files are made and removed in no time there.
+
+    Either path is short, as the name of a socket must be.
+    """
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOM
+    return str(memory) if roomy else "/tmp"
 
 
 def _free_port() -> int:
