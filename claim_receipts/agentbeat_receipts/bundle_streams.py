@@ -10,6 +10,7 @@ time: of a folder by name, of a tar as it stands there.
 from __future__ import annotations
 
 import os
+import stat
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -111,22 +112,23 @@ def stream_bundle(source: Path) -> BundleStream:
 
 
 def _folder_files(folder: Path) -> Iterator[Delivered]:
-    for path, entry in _walked(folder, ""):
-        if entry.is_symlink():
+    for path, place, state in _walked(str(folder), ""):
+        if stat.S_ISLNK(state.st_mode):
             raise BundleError(f"{cut(path)}: a link")
-        if not entry.is_file():
+        if not stat.S_ISREG(state.st_mode):
             raise BundleError(f"{cut(path)}: no plain file")
-        yield Located(path, entry.path, 0, entry.stat().st_size)
+        yield Located(path, place, 0, state.st_size)
 
 
-def _walked(folder: Path | str, before: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walked(entry.path, f"{before}{entry.name}/")
+def _walked(folder: str, before: str) -> Iterator[tuple[str, str, os.stat_result]]:
+    # Names only: there may be a hundred thousand.
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a path object each
+        place = f"{folder}/{name}"
+        state = os.lstat(place)
+        if stat.S_ISDIR(state.st_mode):
+            yield from _walked(place, f"{before}{name}/")
         else:
-            yield before + entry.name, entry
+            yield before + name, place, state
 
 
 def _tar_files(source: Path) -> Iterator[Delivered]:

@@ -1,6 +1,7 @@
 """The objects of a claim: what is promised, how runs are framed, what came out and what is behind it."""
 
 from agentbeat_receipts.objects.anchors import AnchorForm, TimeAnchor
+from agentbeat_receipts.objects.assignments import Assignment, AssignmentTable
 from agentbeat_receipts.objects.base import Body, Null, Pair
 from agentbeat_receipts.objects.contents import Contents
 from agentbeat_receipts.objects.contracts import (
@@ -18,6 +19,7 @@ from agentbeat_receipts.objects.documents import (
     Reading,
     SignatureFault,
     read_document,
+    read_shortened,
     read_whole,
     sign,
     signature_fault,
@@ -28,7 +30,6 @@ from agentbeat_receipts.objects.documents import (
 from agentbeat_receipts.objects.manifests import (
     COMPONENTS,
     Arm,
-    Assignment,
     ComparisonGroup,
     ComponentName,
     Manifest,
@@ -56,6 +57,7 @@ __all__ = [
     "AnchorForm",
     "Arm",
     "Assignment",
+    "AssignmentTable",
     "Attempt",
     "Body",
     "Checkpoint",
@@ -92,6 +94,7 @@ __all__ = [
     "Variance",
     "material_digest",
     "read_document",
+    "read_shortened",
     "read_whole",
     "sign",
     "signature_fault",

@@ -23,6 +23,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
+from types import MappingProxyType
 from typing import Annotated, Final
 
 from agentbeat_protocol import ProtocolError, SchemaError, is_digest
@@ -46,6 +47,7 @@ __all__ = [
     "SignatureFault",
     "Wire",
     "read_document",
+    "read_shortened",
     "read_whole",
     "sign",
     "signature_fault",
@@ -183,11 +185,29 @@ def read_whole(raw: bytes) -> Reading:
     return reading
 
 
-def _as_written(raw: bytes) -> Reading | None:
+def read_shortened(raw: bytes, member: str, content: object) -> Reading | None:
+    """The reading of a canonical document that was delivered with an empty list in place of a long one.
+
+    Args:
+        raw: the document with the empty list.
+        member: the name of the list in the body.
+        content: what the list held, in the form in which the model keeps it.
+
+    Returns:
+        the document with this content, and the canonical JSON of its body with the empty list; None when it
+        is not as `write_document` writes it, or does not agree with itself.
+    """
+    return _as_written(raw, {member: content})
+
+
+def _as_written(raw: bytes, long: Mapping[str, object] = MappingProxyType({})) -> Reading | None:
     """The reading of a document that is delivered as `write_document` writes it; None for any other.
 
     It is read without most of the checks of `read_exact` and written again. The same bytes prove that it
     holds no repeated name, no white space, no escape and no other spelling, so that nothing was missed.
+
+    Args:
+        long: lists that were cut out of it, with their content.
     """
     try:
         wire = read_plain(raw)
@@ -195,7 +215,8 @@ def _as_written(raw: bytes) -> Reading | None:
         if kind is Opening and raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
             check_depth(raw, MAX_DEPTH)  # Only an opening holds values whose depth no schema bounds.
         context = NORMAL_FORM if is_normal(raw) else None
-        body = kind.model_validate(wire["body"], context=context)
+        members = {**wire["body"], **long} if long else wire["body"]
+        body = kind.model_validate(members, context=context)
         key_id, signature = wire.get("key_id"), wire.get("signature")
         if (signature is None) != (SIGNER[kind] is None):
             return None
@@ -204,7 +225,8 @@ def _as_written(raw: bytes) -> Reading | None:
         document = Document(
             body=body, signature=None if signature is None else b64decode(signature), key_id=key_id
         )
-        whole = body.model_dump(mode="json")
+        whole = body.model_dump(mode="json", exclude=set(long) or None)
+        whole.update(dict.fromkeys(long, ()))
         contents = Contents.of(whole) if kind is Opening else None
         canonical = spelled(whole) if contents is None else contents.body
     except (Unplain, ProtocolError, LookupError, TypeError, ValueError, RecursionError):

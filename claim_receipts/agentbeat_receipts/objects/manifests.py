@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated, ClassVar, Final, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    WrapSerializer,
+    WrapValidator,
+    model_validator,
+)
 
 from agentbeat_protocol.models import Array, Digest, Strict, rule_error
+from agentbeat_receipts.objects.assignments import Assignment, AssignmentTable
 from agentbeat_receipts.objects.base import Body, Id, Positive, SetOf, Text, type_name
 from agentbeat_receipts.objects.contracts import Contract, DirectionContract
 
@@ -46,15 +54,6 @@ class Arm(Strict):
     treatments: SetOf[Id]
 
 
-class Assignment(Strict):
-    """One promised run: a profile under an arm, for the n-th time."""
-
-    assignment: Id
-    profile: Id
-    arm: Id
-    replicate: Positive
-
-
 class ComparisonGroup(Strict):
     """Arms that are compared, and the components in which they may differ."""
 
@@ -70,6 +69,15 @@ class RetryPolicy(Strict):
     retry_on: SetOf[Id]
 
 
+def _entries(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    # The entries of a table were checked one by one.
+    return value if isinstance(value, AssignmentTable) and len(value) else handler(value)
+
+
+def _written_entries(value: Any, handler: SerializerFunctionWrapHandler) -> Any:
+    return handler(tuple(value))
+
+
 class Manifest(Body):
     """What is promised."""
 
@@ -83,7 +91,10 @@ class Manifest(Body):
     nonces: Literal["fresh", "derived_from_seed"]
     profiles: Annotated[Array[Id], Field(min_length=1)]
     arms: Annotated[Array[Arm], Field(min_length=1)]
-    assignments: Annotated[Array[Assignment], Field(min_length=1)]
+    #: A tuple, or where the matrix is long the table that equals it.
+    assignments: Annotated[
+        Array[Assignment], Field(min_length=1), WrapValidator(_entries), WrapSerializer(_written_entries)
+    ]
     comparison_groups: Array[ComparisonGroup]
     replicates: Positive
     retry: RetryPolicy

@@ -45,3 +45,8 @@ class Receipt(Body):
     evidence: dict[Id, Counted]
     #: SHA-256 over the envelope's bytes; null where no envelope was made.
     envelope: Digest | None
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether an envelope was made."""
+        return self.envelope is not None

@@ -7,11 +7,18 @@ of the whole chain cannot be seen.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    WrapSerializer,
+    WrapValidator,
+)
 
 from agentbeat_protocol.models import Digest
+from agentbeat_receipts.digests import Digests
 from agentbeat_receipts.objects.base import Body, Counted, Id, SetOf, type_name
 
 __all__ = ["Checkpoint", "ClosingRecord", "Ticket"]
@@ -28,6 +35,14 @@ class Ticket(Body):
     anchor: Digest | None
 
 
+def _digests(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, Digests) and len(value) else handler(value)
+
+
+def _written_digests(value: Any, handler: SerializerFunctionWrapHandler) -> Any:
+    return handler(tuple(value))
+
+
 class Checkpoint(Body):
     """These are all the tickets; receipts begin after it, and the first one's `previous` is its digest."""
 
@@ -35,7 +50,10 @@ class Checkpoint(Body):
 
     manifest: Digest
     anchor: Digest | None
-    tickets: Annotated[SetOf[Digest], Field(min_length=1)]
+    #: A tuple, or where there are many the `Digests` that equal it.
+    tickets: Annotated[
+        SetOf[Digest], Field(min_length=1), WrapValidator(_digests), WrapSerializer(_written_digests)
+    ]
 
 
 class ClosingRecord(Body):

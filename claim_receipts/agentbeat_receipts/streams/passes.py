@@ -5,13 +5,16 @@ All readings must meet the same deliveries in the same order; where they do not,
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from agentbeat_receipts.claims.tallying import merge
 from agentbeat_receipts.deliveries import Delivered
 from agentbeat_receipts.objects import Assignment
 from agentbeat_receipts.streams.chunks import chunks
+from agentbeat_receipts.streams.columns import ReceiptRow
 from agentbeat_receipts.streams.ledgers import Ledger, Route
 from agentbeat_receipts.streams.openings import (
     Frame,
@@ -25,6 +28,7 @@ from agentbeat_receipts.streams.pools import Pool, StreamError
 from agentbeat_receipts.streams.records import ReceiptRecord
 from agentbeat_receipts.streams.settlements import Settlement
 from agentbeat_receipts.streams.sightings import AlteredTask, ReadTask, altered_ones, sight
+from agentbeat_receipts.streams.sound_columns import Sound
 
 __all__ = ["Passes", "Progress", "Terminals"]
 
@@ -45,21 +49,46 @@ class Progress(NamedTuple):
     deliveries: int
 
 
-class Terminals(NamedTuple):
-    """What openings are held against.
+class Terminals:
+    """What openings are held against: the receipt of each assignment that has one only.
 
     Args:
-        records: the receipt of each assignment that has one only.
+        ledger: has the receipts.
+        sound: which of them are ours and sound; none where that is not known.
         places: what the manifest says of assignments.
     """
 
-    records: Mapping[str, ReceiptRecord]
-    places: Mapping[str, Assignment]
+    def __init__(
+        self, ledger: Ledger, sound: Sound[ReceiptRow] | None, places: Mapping[str, Assignment]
+    ) -> None:
+        self._ledger = ledger
+        self._places = places
+        # By the number of an assignment, a row and one; 0 is none.
+        self._rows = array("I")
+        if sound is None:
+            return
+        self._rows.extend([0] * len(ledger.names))
+        for row in sound.rows:
+            number = ledger.receipts.head(row).assignment
+            if sound.assignment_counts.of(number) == 1:
+                self._rows[number] = row + 1
+
+    def __iter__(self) -> Iterator[int]:
+        """The numbers of the assignments."""
+        return (number for number, row in enumerate(self._rows) if row)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._row(name) >= 0
 
     def of(self, names: Iterable[str]) -> tuple[dict[str, ReceiptRecord], tuple[Assignment, ...]]:
-        """Both for these assignments, where there is something."""
-        records = {name: self.records[name] for name in names if name in self.records}
-        return records, tuple(self.places[name] for name in records if name in self.places)
+        """The receipts of these assignments and what the manifest says of them, where there is something."""
+        rows = {name: self._row(name) for name in names}
+        records = {name: self._ledger.receipts.record(row) for name, row in rows.items() if row >= 0}
+        return records, tuple(self._places[name] for name in records if name in self._places)
+
+    def _row(self, name: str) -> int:
+        number = self._ledger.names.find(name)
+        return self._rows[number] - 1 if 0 <= number < len(self._rows) else -1
 
 
 class Passes:
@@ -80,7 +109,7 @@ class Passes:
         """The first reading."""
         done = 0
         for task, result in self._pool.run(sight, self._all(ledger.route)):
-            ledger.take(result, len(task.deliveries))
+            ledger.take(result, task.deliveries)
             done += len(task.deliveries)
             self._progress(Progress("sighted", done))
 
@@ -96,14 +125,14 @@ class Passes:
 
     def opened(self, ledger: Ledger, frame: Frame, terminals: Terminals) -> Settlement:
         """A reading of the envelopes and openings; then terminals without one are settled too."""
-        settlement = Settlement()
+        settlement = Settlement(ledger.names)
         done = 0
         for task, result in self._pool.run(open_some, self._put_off(ledger, frame, terminals)):
             self._take(settlement, task, result, terminals)
             done += len(task.deliveries)
             self._progress(Progress("opened", done))
         if frame.settling:
-            rest = [name for name in terminals.records if name not in settlement.opened]
+            rest = (ledger.names[number] for number in terminals if not settlement.is_opened(number))
             for _, tally in self._pool.run(settle_unopened, _unopened(frame, terminals, rest)):
                 merge(settlement.tally, tally)
         return settlement
@@ -149,15 +178,19 @@ class Passes:
         if twice:
             result = self._pool.one(open_some, task._replace(settled=twice))
         settlement.take(result)
-        strays = [(index, name) for index, name in result.strays if name in terminals.records]
+        strays = [(index, name) for index, name in result.strays if name in terminals]
         if strays:
             deliveries = [task.deliveries[index] for index, _ in strays]
             more = OpeningTask(task.frame, deliveries, *terminals.of(name for _, name in strays))
             self._take(settlement, more, self._pool.one(open_some, more), terminals)
 
 
-def _unopened(frame: Frame, terminals: Terminals, names: list[str]) -> Iterator[UnopenedTask]:
+def _unopened(frame: Frame, terminals: Terminals, names: Iterator[str]) -> Iterator[UnopenedTask]:
     # At least one task, even of nothing: its tally names the domain's claims.
-    for start in range(0, max(len(names), 1), _UNOPENED):
-        records, places = terminals.of(names[start : start + _UNOPENED])
+    some = list(islice(names, _UNOPENED))
+    while True:
+        records, places = terminals.of(some)
         yield UnopenedTask(frame, tuple(records.values()), places)
+        some = list(islice(names, _UNOPENED))
+        if not some:
+            return

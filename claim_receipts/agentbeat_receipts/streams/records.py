@@ -1,8 +1,7 @@
-"""What is kept of a receipt or ticket while a batch streams by: no body, a few hundred bytes.
+"""A receipt or ticket on its way from the process that read it to the one that keeps it.
 
-A record has the facts that the checks of the chain ask for. What else the receipt says is packed, so that the
-receipt can be had again when its opening comes by. Records are tuples: small, and quick to send from one
-process to another.
+A record has what the checks of the chain ask for as members, and what else a receipt says packed, so that the
+receipt can be had again when its opening comes by. Records are tuples: quick to send.
 """
 
 from __future__ import annotations
@@ -12,25 +11,24 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 from agentbeat_receipts.canonical import spelled
-from agentbeat_receipts.objects import COMPONENTS, Body, Receipt, SignatureFault, Ticket
+from agentbeat_receipts.objects import COMPONENTS, Receipt, SignatureFault, Ticket
 
 __all__ = ["ReceiptRecord", "TicketRecord"]
 
 #: The hex digits after `hmac-sha256:`.
 _PREFIX = "hmac-sha256:"
 _COMMITMENTS = ("commitment", "trace", "offers", "outcome")
-_REST = ("attempts", "status", "values", "evidence")
+_REST = ("status", "values", "evidence")
 
 
 class ReceiptRecord(NamedTuple):
     """A receipt as it was sighted.
 
     Args:
-        manifest, assignment, ticket, sequence, previous, envelope: the receipt's members.
+        manifest, assignment, ticket, sequence, previous, attempts, envelope: the receipt's members.
         components: the digests of its components, in the order of COMPONENTS.
         packed: its other members.
         faults: what is wrong with each copy's signature; None for one that is right.
-        altered: whether a signature becomes good when the receipt names our manifest.
     """
 
     manifest: str
@@ -38,11 +36,11 @@ class ReceiptRecord(NamedTuple):
     ticket: str | None
     sequence: int
     previous: str
+    attempts: int
     envelope: str | None
     components: tuple[str | None, ...]
     packed: bytes
     faults: frozenset[SignatureFault | None]
-    altered: bool = False
 
     @classmethod
     def of(cls, receipt: Receipt, faults: frozenset[SignatureFault | None]) -> Self:
@@ -55,6 +53,7 @@ class ReceiptRecord(NamedTuple):
             ticket=receipt.ticket,
             sequence=receipt.sequence,
             previous=receipt.previous,
+            attempts=receipt.attempts,
             envelope=receipt.envelope,
             components=tuple([receipt.components[name] for name in COMPONENTS]),
             packed=b"".join(commitments) + spelled([members[name] for name in _REST]),
@@ -62,42 +61,19 @@ class ReceiptRecord(NamedTuple):
         )
 
     def shared(self, one: Callable[[Any], Any]) -> ReceiptRecord:
-        """The same with members that other records have too as one object.
+        """The same with members that other records have too as one object, which is sent once.
 
         Args:
             one: gives for equal objects the same one.
         """
-        return ReceiptRecord(
-            one(self.manifest),
-            one(self.assignment),
-            one(self.ticket),
-            self.sequence,
-            one(self.previous),
-            self.envelope,
-            one(self.components),
-            self.packed,
-            one(self.faults),
-            self.altered,
+        return self._replace(
+            manifest=one(self.manifest), components=one(self.components), faults=one(self.faults)
         )
 
     @property
-    def kind(self) -> type[Body]:
-        """Its type."""
-        return Receipt
-
-    @property
-    def cited(self) -> str:
-        """Digest of the manifest that it names."""
-        return self.manifest
-
-    @property
-    def facts(self) -> Self:
-        """Itself."""
-        return self
-
-    def is_altered(self, _: str) -> bool:
-        """Whether it is ours with a byte changed."""
-        return self.altered
+    def is_sealed(self) -> bool:
+        """Whether an envelope was made."""
+        return self.envelope is not None
 
     def receipt(self) -> Receipt:
         """The receipt itself."""
@@ -113,6 +89,7 @@ class ReceiptRecord(NamedTuple):
                 "ticket": self.ticket,
                 "sequence": self.sequence,
                 "previous": self.previous,
+                "attempts": self.attempts,
                 "envelope": self.envelope,
                 "components": dict(zip(COMPONENTS, self.components, strict=True)),
             }
@@ -120,13 +97,12 @@ class ReceiptRecord(NamedTuple):
 
 
 class TicketRecord(NamedTuple):
-    """A ticket as it was sighted; the members are the ticket's and those of `ReceiptRecord`."""
+    """A ticket as it was sighted; the members are the ticket's, and `faults` as of `ReceiptRecord`."""
 
     manifest: str
     assignment: str
     anchor: str | None
     faults: frozenset[SignatureFault | None]
-    altered: bool = False
 
     @classmethod
     def of(cls, ticket: Ticket, faults: frozenset[SignatureFault | None]) -> Self:
@@ -135,25 +111,4 @@ class TicketRecord(NamedTuple):
 
     def shared(self, one: Callable[[Any], Any]) -> TicketRecord:
         """The same with members that other records have too as one object."""
-        return TicketRecord(
-            one(self.manifest), one(self.assignment), one(self.anchor), one(self.faults), self.altered
-        )
-
-    @property
-    def kind(self) -> type[Body]:
-        """Its type."""
-        return Ticket
-
-    @property
-    def cited(self) -> str:
-        """Digest of the manifest that it names."""
-        return self.manifest
-
-    @property
-    def facts(self) -> Self:
-        """Itself."""
-        return self
-
-    def is_altered(self, _: str) -> bool:
-        """Whether it is ours with a byte changed."""
-        return self.altered
+        return self._replace(manifest=one(self.manifest), anchor=one(self.anchor), faults=one(self.faults))

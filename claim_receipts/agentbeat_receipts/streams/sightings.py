@@ -66,10 +66,10 @@ class Doubt(NamedTuple):
 
 
 class Sighted(NamedTuple):
-    """What some deliveries hold, by digest where they were read."""
+    """What some deliveries hold, by digest where they were read; what is to be read whole by its place."""
 
     records: list[tuple[str, ReceiptRecord | TicketRecord]]
-    whole: list[Delivery]
+    whole: list[int]
     put_off: list[PutOff]
     doubts: list[Doubt]
     findings: list[Finding]
@@ -95,7 +95,7 @@ def sight(settings: Settings, task: ReadTask) -> Sighted:
         elif kind in (Receipt, Ticket, None):
             _read(Delivery(delivery.path, content), place, settings, sighted, shared)
         else:
-            sighted.whole.append(Delivery(delivery.path, content))
+            sighted.whole.append(place)
     return sighted
 
 
@@ -128,7 +128,7 @@ def _read(
         sighted.put_off.append(PutOff(place, body.assignment))
         return
     if not isinstance(body, Receipt | Ticket):
-        sighted.whole.append(delivery)
+        sighted.whole.append(place)
         return
     digest, message = object_digest_of(reading)
     fault = signature_fault(reading.document, settings.keyring, message=message)

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -30,18 +32,20 @@ from agentbeat_receipts.claims.judging import judge
 from agentbeat_receipts.claims.results import ClaimReport
 from agentbeat_receipts.deliveries import Delivered
 from agentbeat_receipts.keys import PublicKeyring
-from agentbeat_receipts.objects import Body, Manifest
+from agentbeat_receipts.objects import Body, Manifest, Receipt
+from agentbeat_receipts.streams.columns import ReceiptRow
 from agentbeat_receipts.streams.gathering import Gathering
 from agentbeat_receipts.streams.ledgers import Ledger
 from agentbeat_receipts.streams.openings import Frame
 from agentbeat_receipts.streams.passes import Passes, Progress, Terminals
 from agentbeat_receipts.streams.pools import usable_cores, worker_pool
-from agentbeat_receipts.streams.records import ReceiptRecord
 from agentbeat_receipts.streams.settings import Settings
 from agentbeat_receipts.streams.settlements import Settlement, shared_nonces
+from agentbeat_receipts.streams.sound_columns import Sound
+from agentbeat_receipts.streams.spills import Spill
 from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
-from agentbeat_receipts.verification.chaining import terminals
-from agentbeat_receipts.verification.holdings import Holdings, choose_manifest, sort_out
+from agentbeat_receipts.verification.facts import assignments_by_name
+from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import ChainReport, Finding
 from agentbeat_receipts.verification.verifier import assemble, check_auditor, held_findings
@@ -92,26 +96,25 @@ def verify_stream(
         raise ValueError(f"{count} workers, expected at least 1")
     check_auditor(auditor, keyring)
     settings = Settings.of(keyring, auditor, known)
-    with worker_pool(count, settings) as pool:
+    with worker_pool(count, settings) as pool, Spill() as spill:
         passes = Passes(source, pool, progress or (lambda _: None))
         gathering = Gathering()
-        ledger = Ledger(keyring, gathering)
+        ledger = Ledger(keyring, gathering, spill)
         passes.sighted(ledger)
-        ours, _ = choose_manifest(ledger.held, manifest)
-        if ours is not None:
-            passes.altered(ledger, ours)
-        holdings = sort_out(ledger.held, [], manifest)
-        ledger.close()
-        gathering.add(holdings.findings)
+        choice = ledger.choose(manifest)
+        if choice.digest is not None:
+            passes.altered(ledger, choice.digest)
+        holdings = ledger.sort_out(choice)
         if holdings.ambiguous:
             return _ambiguous(passes, ledger, holdings, gathering)
         anchorage = take_anchors(holdings, tuple(anchors), trust)
-        gathering.add((*anchorage.findings, *held_findings(holdings)))
+        gathering.add(anchorage.findings)
+        gathering.add(held_findings(holdings))
         settled = _settled(passes, ledger, holdings, known, gathering)
     if not any(holdings.ours.values()) and not settled.settlement.sound:
         gathering.add((Finding(Reason.NOTHING_SOUND, ""),))
     shut = Reason.OPENING_SEALED if auditor is None else Reason.OPENING_UNDECRYPTABLE
-    gathering.add(settled.settlement.missing(terminals(holdings), shut))
+    gathering.add(settled.settlement.missing(settled.terminals, shut))
     chain = assemble(holdings, gathering.findings(), anchorage, settled.settlement.opened)
     chain = _listing(chain, settled.settlement.digests)
     return judge(chain, settled.settlement.tally, settled.domain)
@@ -119,6 +122,7 @@ def verify_stream(
 
 class _Settled(NamedTuple):
     settlement: Settlement
+    terminals: Terminals
     domain: Domain | None
 
 
@@ -127,21 +131,21 @@ def _settled(
 ) -> _Settled:
     """Openings against receipts, and the sums, in as few readings as it takes."""
     manifest = holdings.manifest
-    records: dict[str, ReceiptRecord] = terminals(holdings)  # type: ignore[assignment]  # they are all records
-    places = {} if manifest is None else {entry.assignment: entry for entry in manifest.assignments}
-    held = Terminals(records, places)
+    sound: Sound[ReceiptRow] | None = holdings.ours.get(Receipt)
+    held = Terminals(ledger, sound, {} if manifest is None else assignments_by_name(manifest))
     domain = None if manifest is None else _named({manifest.domain}, domains)
     frame = Frame(
         ours=holdings.manifest_digest,
         manifest=None if manifest is None else _without_lists(manifest),
         domain=None if domain is None else domain.name,
         settling=manifest is not None,
-        listing=len(records) <= LISTED,
+        listing=sum(1 for _ in islice(held, LISTED + 1)) <= LISTED,
     )
     found = passes.opened(ledger, frame, held)
-    if found.collided:
+    collided = found.collided()
+    if collided:
         # What was found so far holds for openings that do not count: it is found again without them.
-        watching = replace(frame, settling=False, watched=frozenset(found.collided))
+        watching = replace(frame, settling=False, watched=collided)
         findings, refused = shared_nonces(passes.opened(ledger, watching, held).candidates)
         gathering.add(findings)
         frame = replace(frame, refused=refused)
@@ -151,7 +155,7 @@ def _settled(
         frame = replace(frame, settling=True, domain=None if domain is None else domain.name)
         found = passes.opened(ledger, frame, held)
     gathering.add(found.gathering.findings())
-    return _Settled(found, domain)
+    return _Settled(found, held, domain)
 
 
 def _named(names: set[str], domains: tuple[Domain, ...]) -> Domain | None:
@@ -166,17 +170,15 @@ def _without_lists(manifest: Manifest) -> Manifest:
 def _ambiguous(passes: Passes, ledger: Ledger, holdings: Holdings, gathering: Gathering) -> ClaimReport:
     """Of several manifests nothing is said, but that some deliveries cannot be read."""
     frame = Frame(ours=None, manifest=None, domain=None, settling=True)
-    found = passes.opened(ledger, frame, Terminals({}, {}))
+    found = passes.opened(ledger, frame, Terminals(ledger, None, {}))
     unreadable = (f for f in found.gathering.findings() if f.reason is Reason.OBJECT_UNREADABLE)
     gathering.add(unreadable)
-    return judge(assemble(holdings, gathering.findings(), Anchorage(), ()), found.tally, None)
+    return judge(assemble(holdings, gathering.findings(), Anchorage(), 0), found.tally, None)
 
 
 def _listing(chain: ChainReport, digests: Iterable[tuple[type[Body], str]]) -> ChainReport:
     """The report with the digests of envelopes and openings, where they were asked for."""
     held = dict(chain.held)
-    for kind, digest in digests:
+    for kind, digest in sorted(digests, key=itemgetter(1)):
         held[kind] = (*held.get(kind, ()), digest)
-    held = {kind: tuple(sorted(found)) for kind, found in held.items()}
-    evidence = tuple(sorted(digest for found in held.values() for digest in found))
-    return replace(chain, held=held, evidence=evidence)
+    return replace(chain, held=held)

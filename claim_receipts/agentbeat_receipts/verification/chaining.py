@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from functools import cached_property
 
 from agentbeat_receipts.objects import ClosingRecord
-from agentbeat_receipts.verification.facts import ReceiptFacts
+from agentbeat_receipts.repeats import repeated
+from agentbeat_receipts.verification.facts import (
+    ReceiptFacts,
+    assignment_counts,
+    listed_tickets,
+    promised_assignments,
+)
 from agentbeat_receipts.verification.framing import sole_checkpoint
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
@@ -14,9 +21,15 @@ from agentbeat_receipts.verification.results import Finding
 __all__ = ["chain_findings", "terminals"]
 
 
-def terminals(holdings: Holdings) -> dict[str, ReceiptFacts]:
-    """The receipt of each assignment that has one only, in the order of assignments."""
-    return {name: held[0] for name, held in sorted(_by_assignment(holdings).items()) if len(held) == 1}
+def terminals(holdings: Holdings) -> dict[str, str]:
+    """The digest of the receipt of each assignment that has one only, in the order of assignments."""
+    counts = assignment_counts(holdings.receipts)
+    found = {
+        facts.assignment: digest
+        for digest, facts in holdings.receipts.items()
+        if counts[facts.assignment] == 1
+    }
+    return dict(sorted(found.items()))
 
 
 def chain_findings(holdings: Holdings) -> Iterator[Finding]:
@@ -36,27 +49,24 @@ def _before_first(holdings: Holdings) -> str | None:
     return None if found is None else found[0]
 
 
-def _by_assignment(holdings: Holdings) -> dict[str, list[ReceiptFacts]]:
-    found: dict[str, list[ReceiptFacts]] = {}
-    for receipt in holdings.receipts.values():
-        found.setdefault(receipt.assignment, []).append(receipt)
-    return found
-
-
 def _assignments(holdings: Holdings) -> Iterator[Finding]:
-    found = _by_assignment(holdings)
-    for assignment, receipts in found.items():
-        if len(receipts) > 1:
-            yield Finding(Reason.RIVAL_TERMINALS, assignment, f"got {len(receipts)}, expected one")
+    counts = assignment_counts(holdings.receipts)
+    for assignment, count in counts.items():
+        if count > 1:
+            yield Finding(Reason.RIVAL_TERMINALS, assignment, f"got {count}, expected one")
     if holdings.manifest is not None:
-        known = {entry.assignment for entry in holdings.manifest.assignments}
-        yield from (Finding(Reason.RECEIPT_UNKNOWN_ASSIGNMENT, name) for name in found.keys() - known)
-        yield from (Finding(Reason.TERMINAL_MISSING, name) for name in known - found.keys())
+        promised = promised_assignments(holdings.manifest)
+        for name in counts:
+            if name not in promised:
+                yield Finding(Reason.RECEIPT_UNKNOWN_ASSIGNMENT, name)
+        for name in promised:
+            if name not in counts:
+                yield Finding(Reason.TERMINAL_MISSING, name)
 
 
 def _citations(holdings: Holdings) -> Iterator[Finding]:
     checkpoint = sole_checkpoint(holdings)
-    listed = None if checkpoint is None else set(checkpoint[1].tickets)
+    listed = None if checkpoint is None else listed_tickets(checkpoint[1])
     tickets = holdings.tickets
     for receipt in holdings.receipts.values():
         if receipt.ticket is None:
@@ -73,23 +83,34 @@ def _citations(holdings: Holdings) -> Iterator[Finding]:
 
 
 def _links(receipts: Mapping[str, ReceiptFacts], first: str | None) -> Iterator[Finding]:
-    places: dict[int, list[str]] = {}
-    followers: dict[str, list[str]] = {}
+    forked = repeated(lambda: (receipt.sequence for receipt in receipts.values()))
+    followed = repeated(lambda: (receipt.previous for receipt in receipts.values()))
+    places = _Places(receipts)
     for digest, receipt in receipts.items():
-        places.setdefault(receipt.sequence, []).append(digest)
-        followers.setdefault(receipt.previous, []).append(digest)
-    for rivals in (*places.values(), *followers.values()):
-        if len(rivals) > 1:
-            yield from (Finding(Reason.CHAIN_FORK, digest) for digest in rivals)
-    for digest, receipt in receipts.items():
+        if receipt.sequence in forked or receipt.previous in followed:
+            yield Finding(Reason.CHAIN_FORK, digest)
         yield from _link(digest, receipt, receipts, places, first)
+
+
+class _Places:
+    """The places of the chain that are held; looked at when one is asked for, which is seldom."""
+
+    def __init__(self, receipts: Mapping[str, ReceiptFacts]) -> None:
+        self._receipts = receipts
+
+    def __contains__(self, place: object) -> bool:
+        return place in self._held
+
+    @cached_property
+    def _held(self) -> frozenset[int]:
+        return frozenset(receipt.sequence for receipt in self._receipts.values())
 
 
 def _link(
     digest: str,
     receipt: ReceiptFacts,
     receipts: Mapping[str, ReceiptFacts],
-    places: Mapping[int, list[str]],
+    places: Container[int],
     first: str | None,
 ) -> Iterator[Finding]:
     before = receipts.get(receipt.previous)

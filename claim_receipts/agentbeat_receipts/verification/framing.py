@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from agentbeat_receipts.objects import Checkpoint, ClosingRecord, ReportBundle
+from agentbeat_receipts.verification.facts import assignment_counts, listed_tickets, promised_assignments
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
@@ -44,19 +45,19 @@ def _rivals(holdings: Holdings) -> Iterator[Finding]:
 
 
 def _tickets(holdings: Holdings) -> Iterator[Finding]:
-    by_assignment: dict[str, list[str]] = {}
-    for digest, ticket in holdings.tickets.items():
-        by_assignment.setdefault(ticket.assignment, []).append(digest)
-    for assignment, digests in by_assignment.items():
-        if len(digests) > 1:
-            yield Finding(Reason.TICKET_RIVAL, assignment, f"got {len(digests)}, expected one")
+    counts = assignment_counts(holdings.tickets)
+    for assignment, count in counts.items():
+        if count > 1:
+            yield Finding(Reason.TICKET_RIVAL, assignment, f"got {count}, expected one")
     if holdings.manifest is not None:
-        known = {entry.assignment for entry in holdings.manifest.assignments}
-        for assignment in by_assignment.keys() - known:
-            yield Finding(Reason.TICKET_UNKNOWN_ASSIGNMENT, assignment)
+        promised = promised_assignments(holdings.manifest)
+        for assignment in counts:
+            if assignment not in promised:
+                yield Finding(Reason.TICKET_UNKNOWN_ASSIGNMENT, assignment)
         if not holdings.of(Checkpoint):
-            for assignment in known - by_assignment.keys():
-                yield Finding(Reason.TICKET_MISSING, assignment)
+            for assignment in promised:
+                if assignment not in counts:
+                    yield Finding(Reason.TICKET_MISSING, assignment)
 
 
 def _checkpoint(holdings: Holdings) -> Iterator[Finding]:
@@ -64,14 +65,15 @@ def _checkpoint(holdings: Holdings) -> Iterator[Finding]:
     if not holdings.of(Checkpoint):
         yield Finding(Reason.CHECKPOINT_MISSING, holdings.manifest_digest or "")
     for digest, checkpoint in holdings.of(Checkpoint).items():
-        listed = set(checkpoint.tickets)
-        for ticket in tickets.keys() - listed:
-            yield Finding(Reason.TICKET_NOT_IN_CHECKPOINT, ticket)
-        for ticket in listed - tickets.keys():
-            yield Finding(Reason.TICKET_MISSING, ticket)
-        for ticket in listed & tickets.keys():
-            if tickets[ticket].anchor != checkpoint.anchor:
-                yield Finding(Reason.TICKET_ANCHOR_MISMATCH, ticket)
+        listed = listed_tickets(checkpoint)
+        for held, ticket in tickets.items():
+            if held not in listed:
+                yield Finding(Reason.TICKET_NOT_IN_CHECKPOINT, held)
+            elif ticket.anchor != checkpoint.anchor:
+                yield Finding(Reason.TICKET_ANCHOR_MISMATCH, held)
+        for ticket_digest in listed:
+            if ticket_digest not in tickets:
+                yield Finding(Reason.TICKET_MISSING, ticket_digest)
         if holdings.manifest is not None:
             yield from _counts(digest, len(listed), len(holdings.manifest.assignments))
 
@@ -84,12 +86,16 @@ def _counts(digest: str, listed: int, assignments: int) -> Iterator[Finding]:
 
 def foreign_findings(holdings: Holdings) -> Iterator[Finding]:
     """Objects of another manifest that cite our tickets or our chain."""
-    tickets = set(holdings.tickets)
-    for checkpoint in holdings.of(Checkpoint).values():
-        tickets |= set(checkpoint.tickets)
-    chain = {*holdings.of(Checkpoint), *holdings.receipts}
-    if not holdings.prospective and holdings.manifest_digest is not None:
-        chain.add(holdings.manifest_digest)
+    if not holdings.foreign:
+        return
+    checkpoints = holdings.of(Checkpoint)
+    tickets = (holdings.tickets, *map(listed_tickets, checkpoints.values()))
+    first = () if holdings.prospective else (holdings.manifest_digest,)
+    chain = (checkpoints, holdings.receipts, first)
     for digest, item in holdings.foreign.items():
-        if not tickets.isdisjoint(item.tickets) or not chain.isdisjoint(item.links):
+        if _cites(item.tickets, tickets) or _cites(item.links, chain):
             yield Finding(Reason.FOREIGN_CITES_OURS, digest, f"a {item.kind.__name__}")
+
+
+def _cites(digests: Iterable[str | None], ours: Iterable[Container[object]]) -> bool:
+    return any(digest is not None and digest in some for digest in digests for some in ours)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final
@@ -67,10 +67,9 @@ class ChainReport:
         terminals: the sound receipt of each assignment that has one only, by assignment.
         opened: the sound opening of each of these receipts that was opened.
         report: the one report bundle.
-        evidence: digests of all sound objects, sorted.
         anchored_at: the anchor's time, where tickets cite its token.
         caveats: what even a Pass does not say.
-        held: `evidence` by kind of object.
+        held: digests of all sound objects by kind, sorted.
         head: digest of the sound receipt at the last place of the chain.
     """
 
@@ -87,11 +86,15 @@ class ChainReport:
     terminals: Mapping[str, Receipt]
     opened: Mapping[str, Opening]
     report: ReportBundle | None
-    evidence: tuple[str, ...]
     anchored_at: Instant | None
     caveats: tuple[str, ...]
-    held: Mapping[type[Body], tuple[str, ...]] = field(default_factory=dict)
+    held: Mapping[type[Body], Sequence[str]] = field(default_factory=dict)
     head: str | None = None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The digests of all sound objects, sorted."""
+        return tuple(sorted(digest for digests in self.held.values() for digest in digests))
 
     @property
     def reasons(self) -> frozenset[Reason]:

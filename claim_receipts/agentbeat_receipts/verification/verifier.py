@@ -14,7 +14,7 @@ Order and repetition of the deliveries change nothing. Invalid takes precedence;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -26,8 +26,9 @@ from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
 from agentbeat_receipts.objects import Receipt, ReportBundle
 from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
 from agentbeat_receipts.verification.chaining import chain_findings, terminals
+from agentbeat_receipts.verification.facts import assignment_counts, listed_tickets, sorted_digests
 from agentbeat_receipts.verification.framing import foreign_findings, framing_findings, sole_checkpoint
-from agentbeat_receipts.verification.holdings import Holdings, take_in
+from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason, Scope, Verdict
 from agentbeat_receipts.verification.results import (
     CAVEAT,
@@ -37,6 +38,7 @@ from agentbeat_receipts.verification.results import (
     Level,
 )
 from agentbeat_receipts.verification.retries import retry_findings
+from agentbeat_receipts.verification.sorting import take_in
 from agentbeat_receipts.verification.unsealing import open_all
 
 __all__ = ["assemble", "check_auditor", "held_findings", "verify_chain"]
@@ -67,20 +69,19 @@ def verify_chain(
     check_auditor(auditor, keyring)
     holdings = take_in(deliveries, keyring, manifest)
     if holdings.ambiguous:
-        return assemble(holdings, holdings.findings, Anchorage(), {})
+        return assemble(holdings, holdings.findings, Anchorage(), 0)
     anchorage = take_anchors(holdings, tuple(anchors), trust)
     findings = [*holdings.findings, *held_findings(holdings), *anchorage.findings]
     if not any(holdings.ours.values()):
         findings.append(Finding(Reason.NOTHING_SOUND, ""))
     receipts = holdings.of(Receipt)
-    held = {receipt.assignment: receipt for receipt in receipts.values()}
-    found = {name: held[name] for name in terminals(holdings)}
+    found = {name: receipts[digest] for name, digest in terminals(holdings).items()}
     openings = open_all(holdings, found, auditor)
     findings += openings.findings
     if holdings.manifest is not None:
         for opening in openings.opened.values():
             findings += retry_findings(opening, holdings.manifest.retry)
-    report = assemble(holdings, findings, anchorage, openings.opened)
+    report = assemble(holdings, findings, anchorage, len(openings.opened))
     return replace(report, terminals=found, opened=openings.opened)
 
 
@@ -102,18 +103,20 @@ def held_findings(holdings: Holdings) -> Iterator[Finding]:
 
 
 def assemble(
-    holdings: Holdings, findings: Iterable[Finding], anchorage: Anchorage, opened: Collection[str]
+    holdings: Holdings, findings: Iterable[Finding], anchorage: Anchorage, opened: int
 ) -> ChainReport:
     """The report, without the terminals and openings themselves.
 
     Args:
-        opened: the assignments whose terminal was opened.
+        opened: of how many assignments the terminal was opened.
     """
     findings = list(findings)
-    manifest, held, reports = holdings.manifest, terminals(holdings), holdings.of(ReportBundle)
-    all_opened = bool(held) and len(held) == len(opened)
+    manifest, reports = holdings.manifest, holdings.of(ReportBundle)
+    counts = assignment_counts(holdings.receipts)
+    arrived = sum(1 for count in counts.values() if count == 1)
+    all_opened = bool(arrived) and arrived == opened
     anchor = anchorage.anchor
-    level = _level(holdings, anchored=anchor is not None)
+    level = _level(holdings, counts, anchored=anchor is not None)
     integrity = _worst(findings, Scope.INTEGRITY)
     caveats = (CAVEAT, REPLACEMENT_CAVEAT) if holdings.prospective else (CAVEAT,)
     receipts = holdings.receipts
@@ -123,18 +126,17 @@ def assemble(
         manifest=manifest,
         integrity=integrity,
         coverage=_coverage(holdings, findings, integrity, level),
-        openings=_of_openings(findings, integrity, complete=bool(held)),
+        openings=_of_openings(findings, integrity, complete=bool(arrived)),
         retries=_of_retries(findings, integrity, complete=all_opened),
         findings=tuple(sorted(set(findings))),
         expected=None if manifest is None else len(manifest.assignments),
-        arrived=len(held),
+        arrived=arrived,
         terminals={},
         opened={},
         report=next(iter(reports.values())) if len(reports) == 1 else None,
-        evidence=tuple(sorted(digest for bodies in holdings.ours.values() for digest in bodies)),
         anchored_at=None if anchor is None else anchor.at,
         caveats=caveats,
-        held={kind: tuple(sorted(bodies)) for kind, bodies in holdings.ours.items()},
+        held={kind: sorted_digests(bodies) for kind, bodies in holdings.ours.items() if bodies},
         head=max(receipts, key=lambda digest: (receipts[digest].sequence, digest), default=None),
     )
 
@@ -170,13 +172,18 @@ def _of_retries(findings: list[Finding], integrity: Verdict, *, complete: bool) 
     return worst if complete else Verdict.INCONCLUSIVE
 
 
-def _level(holdings: Holdings, *, anchored: bool) -> Level | None:
-    """CR-3 needs all that precedes the first outcome, and an envelope behind every receipt."""
-    held = terminals(holdings)
+def _level(holdings: Holdings, counts: Mapping[str, int], *, anchored: bool) -> Level | None:
+    """CR-3 needs all that precedes the first outcome, and an envelope behind every receipt.
+
+    Args:
+        counts: how many receipts there are of each assignment.
+    """
     if holdings.manifest is None:
-        return Level.CR_1 if held else None
-    found = sole_checkpoint(holdings)
-    framed = found is not None and set(found[1].tickets) == holdings.tickets.keys()
-    sealed = all(receipt.envelope is not None for receipt in held.values())
-    prospective = holdings.prospective and anchored and framed and sealed
+        return Level.CR_1 if any(count == 1 for count in counts.values()) else None
+    found, tickets = sole_checkpoint(holdings), holdings.tickets
+    listed = () if found is None else listed_tickets(found[1])
+    framed = len(listed) == len(tickets) and all(ticket in tickets for ticket in listed)
+    receipts = holdings.receipts.values()
+    sealed = all(receipt.is_sealed for receipt in receipts if counts[receipt.assignment] == 1)
+    prospective = holdings.prospective and anchored and found is not None and framed and sealed
     return Level.CR_3 if prospective else Level.CR_2
