@@ -1,7 +1,8 @@
 """What every test of the suite shares.
 
 Hypothesis has no deadline for an example: a busy machine is no failure. In CI it tries the same examples each
-time, so that a red run can be repeated; on a developer's machine it looks for new ones.
+time, so that a red run can be repeated; on a developer's machine it looks for new ones. With
+`--hypothesis-profile=long` it looks for ten times as many.
 
 PostgreSQL: one throw-away cluster for the session (under xdist, for each worker), started by the first test
 that asks for it; each test gets an empty database. AgentDojo: one environment for the session, with its
@@ -20,6 +21,7 @@ from support.postgres import fresh_database, session_cluster
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("long", deadline=None, max_examples=1_000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
