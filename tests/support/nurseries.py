@@ -134,6 +134,15 @@ class Place:
 
     def start(self):
         """Start a Controller and wait until both planes answer."""
+        ready_file = self.launch()
+        deadline = time.monotonic() + 30
+        while not ready_file.exists():
+            assert time.monotonic() < deadline, f"the Controller did not come up: {self.log.read_text()}"
+            time.sleep(0.002)
+        self.ready = json.loads(ready_file.read_text())
+
+    def launch(self):
+        """Start a Controller; the file that it will write when both planes answer."""
         ready_file = self._folder / "ready.json"
         ready_file.unlink(missing_ok=True)
         arguments = ["serve", "--home", str(self.home), "--database", self.database]
@@ -141,11 +150,7 @@ class Place:
         arguments += ["--lease-seconds", str(self._lease_seconds)]
         arguments += [word for name in DEPLOYMENTS for word in ("--deployment", name)]
         self.pid = self._nursery.start(arguments, self._environment)
-        deadline = time.monotonic() + 30
-        while not ready_file.exists():
-            assert time.monotonic() < deadline, f"the Controller did not come up: {self.log.read_text()}"
-            time.sleep(0.002)
-        self.ready = json.loads(ready_file.read_text())
+        return ready_file
 
     def kill(self):
         """SIGKILL, and wait until it is gone."""
