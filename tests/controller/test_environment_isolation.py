@@ -72,13 +72,13 @@ class Run:
         reply = await self.call("POST", "/v1/tickets/TCK-7/replies", json={"body": self.written})
         assert reply.status_code == 201
         email = {"recipient": f"{self.written}@shop.example", "subject": "Parcel", "body": self.written}
-        assert (await self.call("POST", "/v1/emails", json=email)).status_code in (201, 404)
+        assert (await self.call("POST", "/v1/emails", json=email)).status_code == 201
         assert (await self.call("GET", "/v1/emails")).status_code == 200
         assert (await self.call("GET", "/v1/orders/ORD-9999")).status_code == 404
         assert (await self.call("POST", "/v1/tickets/TCK-7/replies", json={"text": "x"})).status_code == 400
 
     async def trespass(self, other):
-        """Name a run of another Deployment, to read and to write; 404, and it learns nothing."""
+        """Name a run of another Deployment, to read and to write, and its lease; 404, and nothing is told."""
         assert other.deployment != self.deployment
         for method, path, body in (
             ("GET", "/v1/tickets/TCK-7", None),
@@ -86,6 +86,8 @@ class Run:
         ):
             refused = await self.call(method, path, run_id=other.run_id, json=body)
             assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
+        refused = await self._send("snapshot", phase="after", lease_id=other.answers["reset"]["lease_id"])
+        assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
 
     async def verify(self):
         """The verdict and the receipt; then the lease ends."""
@@ -107,16 +109,19 @@ class Run:
         )
 
     async def _post(self, step, **members):
+        response = await self._send(step, **members)
+        assert response.status_code == 200, response.text
+        self.answers[step] = response.json()
+        return self.answers[step]
+
+    async def _send(self, step, **members):
         common = {
             "schema_version": "state-controller-v1",
             "run_id": self.run_id,
             "case_id": "case-isolated",
             "profile_id": PROFILE.profile_id,
         }
-        response = self._keep(await self._core.post(f"/v1/environment/{step}", json={**common, **members}))
-        assert response.status_code == 200, response.text
-        self.answers[step] = response.json()
-        return self.answers[step]
+        return self._keep(await self._core.post(f"/v1/environment/{step}", json={**common, **members}))
 
     def _keep(self, response):
         self.seen.append(repr(response.headers.raw) + response.text)
@@ -152,11 +157,9 @@ async def test_sixty_four_environments_at_once_show_nothing_of_each_other(place)
         await together(run.reset() for run in runs)
         assert (await core.get("/healthz")).json()["active_leases"] == RUNS
         await together(run.snapshot("before") for run in runs)
-        await together(
-            step
-            for run, other in zip(runs, runs[1:] + runs[:1], strict=True)
-            for step in (run.work(), run.trespass(other))
-        )
+        neighbours = zip(runs, [*runs[1:], runs[0]], strict=True)
+        trespasses = [run.trespass(other) for run, other in neighbours]
+        await together([*(run.work() for run in runs), *trespasses])
         await together(run.snapshot("after") for run in runs)
         await together(run.verify() for run in runs)
         assert (await core.get("/healthz")).json()["active_leases"] == 0
