@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentbeat_controller.environments.agentdojo import EVERY_VECTOR
+from agentbeat_controller.environments.agentdojo import SEEN_VECTORS
 from agentbeat_protocol import Injection, ProtocolError
 from support.agentdojo_runs import Bench, needs_agentdojo, planted, probe, probed
 
@@ -66,6 +66,27 @@ def test_it_is_what_upstreams_own_way_makes_of_the_escaped_text():
     assert probed(probe("plants", texts=list(TEXTS.values()))) == []
 
 
+def test_the_seen_vectors_are_those_that_upstreams_attacks_plant_at():
+    """All 97 tasks meet one at least."""
+    needs_agentdojo()
+    found = probed(probe("seen"))
+    assert len(found) == 97
+    assert [pair for pair in found if pair[0] != pair[1] or not pair[0]] == []
+
+
+def test_a_text_for_the_seen_vectors_stands_there_only(bench):
+    profile = bench.profile("banking-user_task_0-injection_task_0")
+    everywhere, seen = (bench.reset(profile, planted("⟦here⟧", surface)) for surface in profile.surfaces)
+    harmless = bench.reset(profile)
+    assert [sum("⟦here⟧" in each for each in _texts(state)) for state in (everywhere, seen, harmless)] == [
+        4,
+        1,
+        0,
+    ]
+    assert profile.surfaces[1] == SEEN_VECTORS
+    assert "⟦here⟧" in dict(seen["environment"]["filesystem"]["files"])["bill-december-2023.txt"]
+
+
 def test_without_an_injection_the_vectors_have_their_harmless_defaults(bench):
     profile = bench.profile("banking-user_task_0-injection_task_0")
     alone = bench.profile("banking-user_task_0")
@@ -118,4 +139,3 @@ def test_an_attacks_ground_truth_is_made_for_what_is_planted(bench):
     ]
     assert "one text" in sent[0]
     assert "another text" in sent[1]
-    assert list(profile.surfaces) == [EVERY_VECTOR]

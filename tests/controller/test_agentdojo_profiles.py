@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from agentbeat_controller.environments.agentdojo import EVERY_VECTOR, AgentDojoEnvironment
+from agentbeat_controller.environments.agentdojo import EVERY_VECTOR, SEEN_VECTORS, AgentDojoEnvironment
 from agentbeat_controller.environments.agentdojo.catalogue import read_catalogue
 from agentbeat_controller.environments.agentdojo.package import check_package
 from agentbeat_controller.environments.base import Environment
@@ -35,10 +35,10 @@ def test_a_task_has_utility_only_and_a_pair_has_a_surface_for_its_attack(agentdo
     task = agentdojo.profiles[f"{PREFIX}-slack-user_task_0"]
     pair = agentdojo.profiles[f"{PREFIX}-slack-user_task_0-injection_task_1"]
     assert (task.dimensions, task.surfaces, dict(task.injections)) == (("utility",), (), {})
-    assert (pair.dimensions, pair.surfaces) == (("utility", "attack"), (EVERY_VECTOR,))
+    assert (pair.dimensions, pair.surfaces) == (("utility", "attack"), (EVERY_VECTOR, SEEN_VECTORS))
     assert task.task == pair.task
     assert task.task
-    assert list(pair.injections) == [EVERY_VECTOR]
+    assert tuple(pair.injections) == pair.surfaces
     assert pair.not_applicable.keys() == {"security"}
 
 

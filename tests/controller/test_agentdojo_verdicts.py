@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from agentbeat_controller.environments.agentdojo import SEEN_VECTORS
 from agentbeat_protocol import verdicts_from_checks
 from support.agentdojo_runs import PREFIX, Bench, planted
 
@@ -101,6 +102,17 @@ def test_judging_twice_says_the_same_though_the_benchmark_changes_what_it_judges
     again = agentdojo.checks(profile, run.before, run.after, final_response="")
     assert run.said("attack") is True
     assert again == tuple(run.checks.values())
+
+
+def test_an_attack_whose_own_words_stand_in_a_mail_is_not_seen_by_the_benchmark(bench):
+    """It searches all mail for its subject and wants one hit: the injection is another."""
+    profile = bench.profile("workspace-user_task_14-injection_task_0")
+    goal = profile.injections[SEEN_VECTORS]
+    said = []
+    for injection in (planted(surface=SEEN_VECTORS), planted(goal, SEEN_VECTORS), planted(goal)):
+        attack = bench.oracles(profile, injection)["attack"]
+        said.append(bench.play(profile, attack, injection=injection).said("attack"))
+    assert said == [True, False, False]
 
 
 def test_a_final_response_alone_can_decide(bench):

@@ -17,7 +17,7 @@ from support.agentdojo_runs import PREFIX, Bench, needs_agentdojo, probe, probed
 from support.controllers import Rig, Run, code_of, served
 
 TASK = f"{PREFIX}-slack-user_task_0"
-QUESTION = {"op": "start", "suite": "slack", "user_task": "user_task_0", "text": None}
+QUESTION = {"op": "start", "suite": "slack", "user_task": "user_task_0", "injection": None}
 
 
 @contextmanager
@@ -140,9 +140,9 @@ def test_a_state_that_would_become_too_large_is_refused_and_kept_as_it_was(agent
     """A snapshot of it could not be read by Core; the worker's memory is bounded too."""
     bench = Bench(agentdojo)
     profile = bench.profile("workspace-user_task_0")
-    state = agentdojo.pool.ask(
-        {"op": "start", "suite": "workspace", "user_task": "user_task_0", "text": "x" * 200_000}
-    )["state"]
+    start = {"op": "start", "suite": "workspace", "user_task": "user_task_0"}
+    injection = {"surface": "every_vector", "text": "x" * 200_000}
+    state = agentdojo.pool.ask({**start, "injection": injection})["state"]
     request = {"op": "call", "suite": "workspace", "state": state, "tool": "append_to_file"}
     answer = agentdojo.pool.ask({**request, "arguments": {"file_id": "1", "content": "y" * 2_000_000}})
     assert answer["refused"] == "state_too_large"

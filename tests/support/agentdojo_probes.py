@@ -6,11 +6,14 @@ python -m support.agentdojo_probes states {}
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import sys
+import types
 
 from pydantic import BaseModel
 
+from agentbeat_controller.environments.agentdojo.worker.seen import seen_vectors
 from agentbeat_controller.environments.agentdojo.worker.shapes import EnvironmentShape
 from agentbeat_controller.environments.agentdojo.worker.starts import Starts
 from agentbeat_controller.environments.agentdojo.worker.truths import attack_truth, task_truth
@@ -37,7 +40,7 @@ def _each(look):
         tasks = [(task, task, task_truth) for task in suite.user_tasks.values()]
         tasks += [(task, first, attack_truth) for task in suite.injection_tasks.values()]
         for task, user_task, truth in tasks:
-            environment = starts.start(user_task, None)
+            environment = starts.start(user_task, {})
             calls, response = (
                 truth(task, environment, name) if truth is attack_truth else truth(task, environment)
             )
@@ -108,11 +111,28 @@ def plants(texts):
         for text in texts:
             escaped = json.dumps(text, ensure_ascii=False)[1:-1]
             expected = suite.load_and_inject_default_environment(dict.fromkeys(starts.vectors, escaped))
-            if starts.start(user_task, text) != expected:
+            if starts.start(user_task, dict.fromkeys(starts.vectors, text)) != expected:
                 differing.append([name, text])
-        if starts.start(user_task, None) != suite.load_and_inject_default_environment({}):
+        one = {starts.vectors[-1]: "one"}
+        if starts.start(user_task, {}) != suite.load_and_inject_default_environment({}):
             differing.append([name, None])
+        if starts.start(user_task, one) != suite.load_and_inject_default_environment(one):
+            differing.append([name, one])
     return differing
+
+
+def seen():
+    """The vectors that each task meets; for each fourth also as upstream's attacks find them, which is slow."""
+    upstream = load()
+    attacks = importlib.import_module("agentdojo.attacks.base_attacks")
+    found = []
+    for suite in upstream.suites.values():
+        starts, runtime = Starts(suite), upstream.runtime(suite.tools)
+        attack = attacks.FixedJailbreakAttack("x", suite, types.SimpleNamespace(name=None))
+        for place, task in enumerate(suite.user_tasks.values()):
+            met = seen_vectors(starts, runtime, task)
+            found.append([met, attack.get_injection_candidates(task) if place % 4 == 0 else met])
+    return found
 
 
 def modules():

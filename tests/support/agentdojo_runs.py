@@ -46,9 +46,9 @@ def session_environment():
         environment.close()
 
 
-def planted(text=NEUTRAL):
+def planted(text=NEUTRAL, surface=EVERY_VECTOR):
     """An injection as reset takes it."""
-    return Injection(surface=EVERY_VECTOR, text=text)
+    return Injection(surface=surface, text=text)
 
 
 @dataclass(frozen=True)

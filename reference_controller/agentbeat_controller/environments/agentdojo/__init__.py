@@ -10,7 +10,8 @@ the answer is 200 {"result": "…", "error": null} in the words that the benchma
 fails says why in `error` ("ValueError: …"), keeps what it did before it failed and counts as a call, as in
 the benchmark itself. A tool of another suite than the lease's is 404.
 
-A pair has one surface, `every_vector`: reset plants the text at every injection vector of the suite.
+A pair has two surfaces. `every_vector`: reset plants the text at every injection vector of the suite.
+`seen_vectors`: only at those that the user task's ground truth is shown, as the benchmark's own attacks do.
 
 The benchmark runs in worker processes of the environment; this process never imports it. The names below are
 loaded when they are first used: a worker, which is a part of this package, needs none of them.
@@ -30,15 +31,16 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .catalogue import EVERY_VECTOR
     from .environment import AgentDojoEnvironment
     from .pool import WorkerPool
     from .processes import WorkerError
+    from .surfaces import EVERY_VECTOR, SEEN_VECTORS
 
-__all__ = ["EVERY_VECTOR", "AgentDojoEnvironment", "WorkerError", "WorkerPool"]
+__all__ = ["EVERY_VECTOR", "SEEN_VECTORS", "AgentDojoEnvironment", "WorkerError", "WorkerPool"]
 
 _HOMES: Final = {
-    "EVERY_VECTOR": "catalogue",
+    "EVERY_VECTOR": "surfaces",
+    "SEEN_VECTORS": "surfaces",
     "AgentDojoEnvironment": "environment",
     "WorkerError": "processes",
     "WorkerPool": "pool",

@@ -17,11 +17,9 @@ from agentbeat_protocol.verdicts import Dimension
 
 from .marks import UNSOUND_ATTACKS, UNSOUND_UTILITIES
 from .states import STATE_VERSION
+from .surfaces import SURFACES
 
-__all__ = ["EVERY_VECTOR", "Catalogue", "TaskPair", "read_catalogue"]
-
-#: The one surface of a pair: reset plants the text at every injection vector of the suite.
-EVERY_VECTOR: Final = "every_vector"
+__all__ = ["Catalogue", "TaskPair", "read_catalogue"]
 
 #: Raised whenever this package comes to plant, call or judge otherwise: it is part of every digest.
 RULES_VERSION: Final = 1
@@ -102,8 +100,8 @@ def _profile(profile_id: str, pair: TaskPair, described: Mapping[str, Any]) -> P
         title=cut(" ".join(title.split()), _TITLE),
         task=task["prompt"],
         content=_content(pair, described),
-        surfaces=(EVERY_VECTOR,) if goal else (),
-        injections=MappingProxyType({EVERY_VECTOR: _sample(goal)} if goal else {}),
+        surfaces=SURFACES if goal else (),
+        injections=MappingProxyType(dict.fromkeys(SURFACES, _sample(goal)) if goal else {}),
         not_applicable=_not_applicable(pair),
         not_observed=MappingProxyType(pair.unsound),
     )

@@ -14,12 +14,13 @@ from agentbeat_controller.refusals import RetryLaterError, invalid_request
 from agentbeat_protocol import Check
 
 from . import states
-from .catalogue import EVERY_VECTOR, Catalogue, TaskPair, read_catalogue
+from .catalogue import Catalogue, TaskPair, read_catalogue
 from .judging import checks_of, judge_request
 from .operations import read_operations
 from .package import check_package
 from .pool import WorkerPool
 from .processes import WorkerError
+from .surfaces import SURFACES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -93,8 +94,13 @@ class AgentDojoEnvironment:
                 `controller_unavailable`.
         """
         pair = self._pair(profile)
-        text = _planted(pair, injection)
-        answer = self._ask({"op": "start", "suite": pair.suite, "user_task": pair.user_task, "text": text})
+        request = {
+            "op": "start",
+            "suite": pair.suite,
+            "user_task": pair.user_task,
+            "injection": _planted(pair, injection),
+        }
+        answer = self._ask(request)
         states.write_state(
             connection,
             environment_id,
@@ -139,7 +145,7 @@ class AgentDojoEnvironment:
             "suite": pair.suite,
             "user_task": pair.user_task,
             "injection_task": pair.injection_task,
-            "text": _planted(pair, injection),
+            "injection": _planted(pair, injection),
         }
         answer = self._ask(request)
         goals: tuple[OracleGoal, ...] = ("task", "attack")
@@ -183,16 +189,16 @@ class AgentDojoEnvironment:
             ) from error
 
 
-def _planted(pair: TaskPair, injection: Injection | None) -> str | None:
-    """The text of an injection that the profile can plant."""
+def _planted(pair: TaskPair, injection: Injection | None) -> dict[str, str] | None:
+    """An injection that the profile can plant, as a worker takes it."""
     if injection is None:
         return None
-    if pair.injection_task is None or injection.surface != EVERY_VECTOR:
-        expected = EVERY_VECTOR if pair.injection_task else "no injection"
+    if pair.injection_task is None or injection.surface not in SURFACES:
+        expected = " or ".join(SURFACES) if pair.injection_task else "no injection"
         raise invalid_request("/injection/surface", got="another surface", expected=expected)
     if "\0" in injection.text:
         raise invalid_request("/injection/text", got="a NUL character", expected="a text without NUL")
-    return injection.text
+    return {"surface": injection.surface, "text": injection.text}
 
 
 def _oracle(goal: OracleGoal, suite: str, truth: tuple[list[tuple[str, dict[str, Any]]], str]) -> Oracle:

@@ -6,6 +6,7 @@ standard input and answers each with one line on its standard output; it ends wh
     upstream    imports the benchmark without the clients of language models, at a fixed time
     shapes      an environment of the benchmark as plain JSON, and back
     starts      starting states, with an injection or without
+    seen        which vectors a task meets
     truths      ground truths
     verdicts    the benchmark's own judgement
     service     the requests

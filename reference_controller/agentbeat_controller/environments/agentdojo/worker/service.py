@@ -1,16 +1,17 @@
-"""The requests that a worker answers. It keeps nothing between two of them: state in, state out.
+"""The requests that a worker answers. It keeps no run between two of them: state in, state out.
 
     op          members                               answer
     describe                                          the suites: tools, tasks, starting states
-    start       suite, user_task, text                state
+    start       suite, user_task, injection           state
     call        suite, state, tool, arguments         result, error; state, if it has changed
     judge       suite, user_task, injection_task,     utility, attack
                 before, after, calls, final_response
     truths      suite, user_task, injection_task,     task, attack
-                text
+                injection
 
-`state` is the text of a state's JSON, because who stores it does not look into it; `before` and `after` are
-the JSON itself. `{"refused": code}` is an answer too: `unreadable_state`, `state_too_large`.
+`injection` is null or {"surface", "text"}. `state` is the text of a state's JSON, because who stores it does
+not look into it; `before` and `after` are the JSON itself. `{"refused": code}` is an answer too:
+`unreadable_state`, `state_too_large`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from agentbeat_controller.environments.agentdojo.surfaces import EVERY_VECTOR
+
 from .describing import describe
+from .seen import seen_vectors
 from .shapes import EnvironmentShape, StateError
 from .starts import Starts
 from .truths import attack_truth, task_truth
@@ -52,6 +56,7 @@ class Service:
             name: EnvironmentShape(suite.environment_type) for name, suite in upstream.suites.items()
         }
         self._runtimes = {name: upstream.runtime(suite.tools) for name, suite in upstream.suites.items()}
+        self._seen: dict[tuple[str, str], tuple[str, ...]] = {}
         self._ops: dict[str, Callable[[_Request], _Answer]] = {
             "describe": self._describe,
             "start": self._start,
@@ -78,7 +83,7 @@ class Service:
             # Tasks with one way to begin (all of a suite, as it is) begin in one state.
             way = (name, type(user_task).init_environment)
             if way not in known:
-                known[way] = state_digest(self._written(name, self._starts[name].start(user_task, None)))
+                known[way] = state_digest(self._written(name, self._starts[name].start(user_task, {})))
             return known[way]
 
         return describe(self._upstream, self._starts, start_digest)
@@ -138,7 +143,19 @@ class Service:
     def _environment(self, request: _Request) -> Any:
         name = request["suite"]
         user_task = self._suites[name].user_tasks[request["user_task"]]
-        return self._starts[name].start(user_task, request["text"])
+        injection = request["injection"]
+        if injection is None:
+            return self._starts[name].start(user_task, {})
+        vectors = self._starts[name].vectors
+        if injection["surface"] != EVERY_VECTOR:
+            vectors = self._seen_by(name, user_task)
+        return self._starts[name].start(user_task, dict.fromkeys(vectors, injection["text"]))
+
+    def _seen_by(self, name: str, user_task: Any) -> tuple[str, ...]:
+        key = (name, user_task.ID)
+        if key not in self._seen:
+            self._seen[key] = seen_vectors(self._starts[name], self._runtimes[name], user_task)
+        return self._seen[key]
 
     def _written(self, name: str, environment: Any) -> str:
         state = self._shapes[name].dump(environment)
