@@ -9,14 +9,15 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from agentbeat_protocol import read_json
 from support.agentdojo_runs import PREFIX, planted
 from support.controllers import Rig, Run, code_of
+from support.postgres import both_databases
 
 TASK = f"{PREFIX}-banking-user_task_0"
 PAIR = f"{PREFIX}-banking-user_task_0-injection_task_0"
 
 
 @pytest.fixture
-def rig(tmp_path, agentdojo):
-    rig = Rig(tmp_path / "controller.db", environment=agentdojo)
+def rig(database, agentdojo):
+    rig = Rig(database, environment=agentdojo)
     yield rig
     rig.close()
 
@@ -39,6 +40,7 @@ async def state_of(run, phase):
     return read_json(answer.content)
 
 
+@both_databases
 async def test_a_ground_truth_over_http_passes_and_its_receipt_says_so(rig, agentdojo):
     run, tools = await opened(rig, agentdojo, profile=PAIR, injection=planted().model_dump())
     task, _ = agentdojo.oracles(agentdojo.profiles[PAIR], injection=planted())
@@ -126,6 +128,7 @@ async def test_a_tool_of_another_suite_is_not_found_and_changes_nothing(rig, age
     assert after["environment"] == before["environment"]
 
 
+@both_databases
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -152,6 +155,7 @@ async def test_odd_arguments_are_answered_and_logged(rig, agentdojo, arguments):
     assert after["environment"] == before["environment"]
 
 
+@both_databases
 async def test_numbers_that_json_has_no_word_for_survive_in_the_state(rig, agentdojo):
     """The benchmark takes the text "inf" for a number."""
     run, tools = await opened(rig, agentdojo)

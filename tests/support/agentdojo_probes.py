@@ -122,7 +122,7 @@ def plants(texts):
 
 
 def seen():
-    """The vectors that each task meets; for each fourth also as upstream's attacks find them, which is slow."""
+    """The vectors that each task meets; of each fourth also as upstream's attacks find them: that is slow."""
     upstream = load()
     attacks = importlib.import_module("agentdojo.attacks.base_attacks")
     found = []
