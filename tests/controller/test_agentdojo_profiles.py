@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
+from agentbeat_controller.catalogue_names import EnvironmentNameError, environment_named
 from agentbeat_controller.environments.agentdojo import EVERY_VECTOR, SEEN_VECTORS, AgentDojoEnvironment
 from agentbeat_controller.environments.agentdojo.catalogue import read_catalogue
 from agentbeat_controller.environments.agentdojo.package import check_package
@@ -105,11 +106,16 @@ def test_it_is_an_environment_with_ground_truths(agentdojo):
 
 @pytest.mark.parametrize("installed", ["0.1.34", "0.2.0", None])
 def test_another_package_than_the_known_one_is_refused(monkeypatch, installed):
+    """Without importing it; on the command line in one line, which names the extra."""
+
     def version(name):
         if installed is None:
             raise PackageNotFoundError(name)
         return installed
 
     monkeypatch.setattr("importlib.metadata.version", version)
+    wanted = "agentbeat-kit\\[agentdojo\\]" if installed is None else "expected 0.1.35"
+    with pytest.raises(EnvironmentNameError, match=wanted):
+        environment_named("agentdojo")
     with pytest.raises(ModuleNotFoundError if installed is None else ValueError, match="agentdojo"):
         check_package()

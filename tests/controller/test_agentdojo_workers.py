@@ -17,6 +17,7 @@ from support.agentdojo_runs import PREFIX, Bench, needs_agentdojo, probe, probed
 from support.controllers import Rig, Run, code_of, served
 
 TASK = f"{PREFIX}-slack-user_task_0"
+needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 QUESTION = {"op": "start", "suite": "slack", "user_task": "user_task_0", "injection": None}
 
 
@@ -162,6 +163,7 @@ def test_a_worker_imports_no_client_of_a_language_model(agentdojo):
     )
 
 
+@needs_proc
 def test_a_worker_has_no_variable_of_this_process_and_a_fixed_order_of_sets(agentdojo, monkeypatch):
     monkeypatch.setenv("DATABASE_PASSWORD", "a-secret-of-the-controller")
     with pool_of(size=1) as pool:
@@ -224,6 +226,7 @@ def test_a_worker_ends_when_its_line_closes_even_in_the_middle_of_something():
     assert worker._process.wait(20) == 0
 
 
+@needs_proc
 def test_a_controller_that_is_killed_leaves_no_worker_behind(tmp_path):
     """`kill -9` of the Controller: no handler runs, the workers' lines just close."""
     needs_agentdojo()
