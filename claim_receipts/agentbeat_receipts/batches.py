@@ -51,12 +51,10 @@ class Facts:
     Args:
         components: the digest of each component that ran; None where it was not recorded.
         values: the disclosed values, exact.
-        evidence: how much evidence of each kind there was.
     """
 
     components: Mapping[ComponentName, str | None]
     values: Mapping[str, int | str | Pair | Null] = field(default_factory=dict)
-    evidence: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class Batch:
             offers=contents.commitment(nonce, Tag.OFFERS),
             outcome=contents.commitment(nonce, Tag.OUTCOME),
             values=dict(facts.values),
-            evidence=dict(facts.evidence),
+            evidence=opening.evidence(),
             envelope=None if sealed is None else envelope_digest(sealed),
         )
         receipt, self._head = signed(body, self._keyring)

@@ -207,6 +207,18 @@ def test_a_retained_declared_retry_passes() -> None:
     assert report.terminals["p-1.none"].attempts == 2
 
 
+def test_more_attempts_than_allowed_are_seen_without_the_opening() -> None:
+    failed = (attempt(n, status="failed", failure="timeout") for n in (1, 2))
+    parts = honest(openings={"p-1.none": {"attempts": (*failed, attempt(3))}})
+    unopened = verified(replace(parts, envelopes={}))
+    found = [(f.reason, f.subject, f.detail) for f in unopened.findings if f.reason is Reason.RETRY_LIMIT]
+    assert found == [(Reason.RETRY_LIMIT, "p-1.none", "got 3, expected at most 2")]
+    assert (unopened.integrity, unopened.retries) == (Verdict.PASS, Verdict.INVALID)
+    assert [f for f in verified(parts).findings if f.reason is Reason.RETRY_LIMIT] == [
+        f for f in unopened.findings if f.reason is Reason.RETRY_LIMIT
+    ]
+
+
 def test_rejected_and_failed_terminals_are_terminals() -> None:
     ended = {
         "p-1.none": {"attempts": (attempt(1, status="rejected"),)},

@@ -36,7 +36,7 @@ from agentbeat_receipts.verification import (
     Level,
     Reason,
     Verdict,
-    holdings,
+    sorting,
     unsealing,
 )
 
@@ -134,7 +134,7 @@ def remembered() -> Iterator[None]:
     functions of bytes and keys.
     """
     with pytest.MonkeyPatch.context() as patch:
-        for module in (holdings, unsealing):
+        for module in (sorting, unsealing):
             patch.setattr(module, "read_whole", lru_cache(maxsize=8192)(module.read_whole))
         patch.setattr(unsealing, "unseal", lru_cache(maxsize=8192)(unsealing.unseal))
         patch.setattr(PublicKeyring, "verifies", lru_cache(maxsize=16384)(PublicKeyring.verifies))

@@ -95,7 +95,7 @@ def report(
         body = honest.model_dump(mode="json")
         changed(name, body)
         opening = Opening.model_validate(body)
-        facts = Facts(components=components, values=values, evidence=run.evidence)
+        facts = Facts(components=components, values=values)
         documents += [batch.receipt(opening, facts, encrypted=False).receipt, Document(body=opening)]
         runs.append((name, run))
     documents += [batch.close(), Document(body=market_report(of, runs))]

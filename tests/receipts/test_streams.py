@@ -231,7 +231,7 @@ def test_any_value_in_any_place_is_judged_as_in_memory(data: st.DataObject) -> N
 
 def test_a_record_gives_its_receipt_again() -> None:
     made = [*honest().receipts.values(), *batch().receipts.values(), with_last(honest()).receipts[LAST]]
-    bare = with_last(honest(), ticket=None, envelope=None, values={}, evidence={})
+    bare = with_last(honest(), ticket=None, envelope=None, values={})
     for document in [*made, bare.receipts[LAST]]:
         record = ReceiptRecord.of(document.body, frozenset({None, SignatureFault.HINT}))  # type: ignore[arg-type]
         assert record.receipt() == document.body

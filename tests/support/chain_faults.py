@@ -114,7 +114,11 @@ FAULTS: dict[str, Fault] = {
         "L1", POST, lambda: plain(profile={}), R.OPENING_CONTRADICTS_COMMITMENT
     ),
     "trace-contradicts-commitment": bad(
-        "L1", POST, lambda: plain(attempts=(attempt(events=()),)), R.OPENING_CONTRADICTS_COMMITMENT
+        "L1",
+        POST,
+        lambda: plain(attempts=(attempt(events=()),)),
+        R.OPENING_CONTRADICTS_COMMITMENT,
+        R.OPENING_CONTRADICTS_RECEIPT,
     ),
     "trace-digest-of-another-trace": bad(
         "L1",
@@ -131,6 +135,12 @@ FAULTS: dict[str, Fault] = {
     ),
     "attempts-miscounted": bad(
         "L1", PRE, lambda: with_last(honest(), attempts=2), R.OPENING_CONTRADICTS_RECEIPT
+    ),
+    "events-miscounted": bad(
+        "L1",
+        PRE,
+        lambda: with_last(honest(), evidence={**honest().receipts[LAST].body.evidence, "events": 0}),
+        R.OPENING_CONTRADICTS_RECEIPT,
     ),
     "status-misstated": bad(
         "L1", PRE, lambda: with_last(honest(), status="rejected"), R.OPENING_CONTRADICTS_RECEIPT

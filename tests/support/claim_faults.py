@@ -58,7 +58,7 @@ def shadowed(**making: Any) -> Parts:
 def flipped(parts: Parts) -> Parts:
     """A byte of a signed receipt is another one."""
     held = parts.receipts[RUN]
-    altered = replace(held, body=changed(held.body, evidence={"events": 2}))
+    altered = replace(held, body=changed(held.body, evidence={**held.body.evidence, "events": 2}))
     return replace(parts, receipts={**parts.receipts, RUN: altered})
 
 

@@ -60,7 +60,6 @@ def rewritten(
             Facts(
                 components={**receipt.components, **(components or {}).get(name, {})},  # type: ignore[dict-item]
                 values={**receipt.values, **(values or {}).get(name, {})},
-                evidence=receipt.evidence,
             ),
         )
         if name not in drop:

@@ -75,7 +75,7 @@ def executed(change: Change) -> Exhibit:
         opening = change.openings.get(name, _as_it_is)(change.every(opening))
         receipt = base.receipt(name)
         components = {**receipt.components, **change.components, **change.receipts.get(name, {})}
-        return opening, Facts(components=components, values=receipt.values, evidence=receipt.evidence)
+        return opening, Facts(components=components, values=receipt.values)
 
     report = changed(base.reported(), manifest=manifest.digest(), **change.report)
     return change.delivered(write_exhibit(manifest, ran, report))

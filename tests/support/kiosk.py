@@ -196,5 +196,5 @@ def facts(opening: Opening, **changes: Any) -> Facts:
         "margin": margin if sold else 0,
         "ratio": Pair(pair=(margin, price)) if sold else Null(null="unsold"),
     }
-    members: dict[str, Any] = {"components": components(), "values": values, "evidence": {"events": 1}}
+    members: dict[str, Any] = {"components": components(), "values": values}
     return Facts(**{**members, **changes})

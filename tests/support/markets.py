@@ -136,7 +136,7 @@ def case_of(run: Run, flags: Iterable[str] = (), **changes: Any) -> Case:
         offers=commitment,
         outcome=commitment,
         values=dict(facts.values),
-        evidence=dict(facts.evidence),
+        evidence=opening.evidence(),
         envelope=None,
     )
     members: dict[str, Any] = {

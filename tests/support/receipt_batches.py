@@ -176,7 +176,7 @@ def honest(
     made = {
         name: opening(of, name, batch.ticket_digest(name), **(openings or {}).get(name, {})) for name in ids
     }
-    facts = Facts(components=COMPONENT_DIGESTS, values={"surplus": 40}, evidence={"events": 1})
+    facts = Facts(components=COMPONENT_DIGESTS, values={"surplus": 40})
     written = {name: batch.receipt(made[name], facts, encrypted=encrypted) for name in ids}
     cells = tuple(
         ReportedCell(profile=entry.profile, arm=entry.arm, value="surplus", sum=40, count=1, nulls={})

@@ -46,12 +46,13 @@ from agentbeat_receipts.objects.openings import (
     TraceEvent,
     TreatmentEvent,
 )
-from agentbeat_receipts.objects.receipts import Receipt, Status
+from agentbeat_receipts.objects.receipts import EVIDENCE, EvidenceName, Receipt, Status
 from agentbeat_receipts.objects.reports import ReportBundle, ReportedAnalysis, ReportedCell
 from agentbeat_receipts.objects.tickets import Checkpoint, ClosingRecord, Ticket
 
 __all__ = [
     "COMPONENTS",
+    "EVIDENCE",
     "INITIAL",
     "SIGNER",
     "AnchorForm",
@@ -72,6 +73,7 @@ __all__ = [
     "Document",
     "Envelope",
     "Equivalence",
+    "EvidenceName",
     "Manifest",
     "Null",
     "OfferStages",

@@ -17,7 +17,7 @@ from agentbeat_receipts.canonical import check_exact
 from agentbeat_receipts.commitments import Tag
 from agentbeat_receipts.objects.base import Base64, Body, ExactJSON, Id, Positive, Value, type_name
 from agentbeat_receipts.objects.contents import Contents
-from agentbeat_receipts.objects.receipts import Status
+from agentbeat_receipts.objects.receipts import EvidenceName, Status
 
 __all__ = [
     "INITIAL",
@@ -120,6 +120,15 @@ class Opening(Body):
         # One level less than is read back: a document is around it when it is delivered.
         check_exact(whole, MAX_DEPTH - 1)
         return Contents.of(whole)
+
+    def evidence(self) -> dict[EvidenceName, int]:
+        """How much evidence of each kind there is, over all attempts; the receipt says so in public."""
+        return {
+            "attempts": len(self.attempts),
+            "decisions": sum(len(attempt.treatments) for attempt in self.attempts),
+            "events": sum(len(attempt.events) for attempt in self.attempts),
+            "offers": sum(len(attempt.offers) for attempt in self.attempts),
+        }
 
     def content(self, tag: Tag) -> bytes:
         """The canonical bytes that the receipt's commitment of this tag is over; see also `contents`."""

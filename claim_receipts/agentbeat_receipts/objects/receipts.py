@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -10,10 +10,14 @@ from agentbeat_protocol.models import Digest
 from agentbeat_receipts.objects.base import Body, Commitment, Counted, Id, Positive, Value, type_name
 from agentbeat_receipts.objects.manifests import COMPONENTS, ComponentName
 
-__all__ = ["Receipt", "Status"]
+__all__ = ["EVIDENCE", "EvidenceName", "Receipt", "Status"]
 
 #: How an attempt, and so a run, ended.
 Status = Literal["accepted", "rejected", "failed"]
+
+#: What is counted of an opening, over all its attempts: these, decisions of treatments, events and offers.
+EvidenceName = Literal["attempts", "decisions", "events", "offers"]
+EVIDENCE: Final[tuple[EvidenceName, ...]] = get_args(EvidenceName)
 
 
 class Receipt(Body):
@@ -41,8 +45,8 @@ class Receipt(Body):
     outcome: Commitment
     #: The disclosed values, exact.
     values: dict[Id, Value]
-    #: How much evidence of each kind there was.
-    evidence: dict[Id, Counted]
+    #: How much evidence of each kind the opening has.
+    evidence: Annotated[dict[EvidenceName, Counted], Field(min_length=len(EVIDENCE))]
     #: SHA-256 over the envelope's bytes; null where no envelope was made.
     envelope: Digest | None
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
 from agentbeat_receipts.anchors.outcomes import AnchorFault, AnchorProblem, ProvenAnchor
 from agentbeat_receipts.anchors.proving import prove
 from agentbeat_receipts.anchors.trust import AnchorTrust
-from agentbeat_receipts.objects import Checkpoint, Ticket, TimeAnchor
+from agentbeat_receipts.objects import Checkpoint, TimeAnchor
+from agentbeat_receipts.verification.facts import TicketFacts
 from agentbeat_receipts.verification.framing import sole_checkpoint
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
@@ -85,7 +87,9 @@ def _absence(holdings: Holdings, proven: Mapping[str, ProvenAnchor], *, framed: 
 
 def _citations(holdings: Holdings) -> Iterator[str]:
     """The digest of every token that a checkpoint or a ticket cites."""
-    bodies: list[Checkpoint | Ticket] = [*holdings.of(Checkpoint).values(), *holdings.of(Ticket).values()]
+    bodies: Iterator[Checkpoint | TicketFacts] = chain(
+        holdings.of(Checkpoint).values(), holdings.tickets.values()
+    )
     for body in bodies:
         if body.anchor is not None:
             yield body.anchor

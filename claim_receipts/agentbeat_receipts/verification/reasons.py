@@ -201,7 +201,7 @@ RULES: Final[Mapping[Reason, Rule]] = MappingProxyType(
         Reason.OPENING_UNDECRYPTABLE: _openings("an envelope opens with the auditor's key at its place"),
         Reason.OPENING_UNREADABLE: _l1("what an envelope holds is an opening in exact JSON"),
         Reason.OPENING_CONTRADICTS_COMMITMENT: _l1("an opening opens each of its receipt's commitments"),
-        Reason.OPENING_CONTRADICTS_RECEIPT: _l1("opening and receipt agree on ticket, attempts and status"),
+        Reason.OPENING_CONTRADICTS_RECEIPT: _l1("opening and receipt agree on ticket, status and counts"),
         Reason.NONCE_LENGTH: _l1("a nonce has 32 bytes"),
         Reason.NONCE_REUSED: _l1("a nonce serves one receipt"),
         Reason.RETRY_GAP: _retries("attempts are listed 1..m without gaps"),

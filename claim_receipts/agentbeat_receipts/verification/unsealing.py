@@ -123,6 +123,7 @@ def opening_faults(opening: Opening, contents: Contents, receipt: Receipt) -> It
         "ticket": (opening.ticket, receipt.ticket),
         "attempts": (len(opening.attempts), receipt.attempts),
         "status": (opening.attempts[-1].status, receipt.status),
+        "evidence": (opening.evidence(), receipt.evidence),
     }
     for name, (got, expected) in pairs.items():
         if got != expected:

@@ -37,7 +37,7 @@ from agentbeat_receipts.verification.results import (
     Finding,
     Level,
 )
-from agentbeat_receipts.verification.retries import retry_findings
+from agentbeat_receipts.verification.retries import limit_findings, retry_findings
 from agentbeat_receipts.verification.sorting import take_in
 from agentbeat_receipts.verification.unsealing import open_all
 
@@ -96,10 +96,12 @@ def check_auditor(auditor: X25519PrivateKey | None, keyring: PublicKeyring) -> N
 
 
 def held_findings(holdings: Holdings) -> Iterator[Finding]:
-    """Steps 2 and 3: everything wrong with what is held, or missing of it, openings and anchors aside."""
+    """Steps 2, 3, and of 5 what receipts show: everything wrong with what is held, or missing of it."""
     yield from framing_findings(holdings)
     yield from foreign_findings(holdings)
     yield from chain_findings(holdings)
+    if holdings.manifest is not None:
+        yield from limit_findings(holdings.receipts.values(), holdings.manifest.retry)
 
 
 def assemble(

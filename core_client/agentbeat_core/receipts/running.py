@@ -172,7 +172,7 @@ class BatchRun:
         )
         values = replayed_values(run, opening)
         _check_published(run, published, values)
-        written = batch.receipt(opening, eval_facts(run, opening, values))
+        written = batch.receipt(opening, eval_facts(run, values))
         receipt = written.receipt.body
         if written.envelope is None or not isinstance(receipt, Receipt):
             raise TypeError("got another document, expected a receipt with its envelope")

@@ -4,7 +4,7 @@
     manifest = eval_manifest(title=…, tree=tree, arms=arms, replicates=2, retry=policy, …)
     batch = Batch(manifest, keyring, anchor=…)
     opening = eval_opening(run, ticket=batch.ticket_digest(run.entry.assignment), attempts=records, …)
-    batch.receipt(opening, eval_facts(run, opening, replayed_values(run, opening)))
+    batch.receipt(opening, eval_facts(run, replayed_values(run, opening)))
 
 The values that a receipt discloses are those of the replay: whoever writes it computes them as whoever
 verifies it will.
@@ -25,7 +25,6 @@ from agentbeat_receipts.domains.agent_eval.domain import DOMAIN
 from agentbeat_receipts.domains.agent_eval.materials import Chooser, component_digests
 from agentbeat_receipts.domains.agent_eval.records import AttemptRecord, attempt_of
 from agentbeat_receipts.domains.agent_eval.run_ids import run_id_of
-from agentbeat_receipts.domains.agent_eval.traces import Trace
 from agentbeat_receipts.objects import (
     INITIAL,
     Arm,
@@ -224,19 +223,12 @@ def replayed_values(run: EvalRun, opening: Opening) -> dict[str, ClaimValue]:
     return values
 
 
-def eval_facts(run: EvalRun, opening: Opening, values: Mapping[str, ClaimValue]) -> Facts:
-    """What the receipt discloses: the promised values, the arm's components, how much evidence there was."""
+def eval_facts(run: EvalRun, values: Mapping[str, ClaimValue]) -> Facts:
+    """What the receipt discloses: the promised values and the arm's components."""
     arm = {arm.arm: arm for arm in run.manifest.arms}[run.entry.arm]
-    last = opening.attempts[-1]
-    document = Trace(last.events).evidence_bytes
     return Facts(
         components=arm.components,
         values={claim: values.get(claim, _UNKNOWN) for claim in run.manifest.disclosed},
-        evidence={
-            "responses": len(last.offers),
-            "evidence-bytes": 0 if document is None else len(document),
-            "guardrail-decisions": len(last.treatments),
-        },
     )
 
 
@@ -260,6 +252,6 @@ def _draft(opening: Opening, arm: Arm) -> Receipt:
         offers=_NO_COMMITMENT,
         outcome=_NO_COMMITMENT,
         values={},
-        evidence={},
+        evidence=opening.evidence(),
         envelope=None,
     )

@@ -59,7 +59,6 @@ class Run:
         components: the digest of each of the nine components.
         attempts: what happened, the terminal attempt last.
         values: all eight transaction claims.
-        evidence: how many attempts, events, offers and decisions there are.
     """
 
     profile: Any
@@ -67,7 +66,6 @@ class Run:
     components: Mapping[ComponentName, str]
     attempts: tuple[Attempt, ...]
     values: Mapping[str, ClaimValue]
-    evidence: Mapping[str, int]
 
     @property
     def status(self) -> str:
@@ -95,7 +93,7 @@ class Run:
             KeyError: a value that the market does not have.
         """
         values = {name: self.values[name] for name in disclosed}
-        return Facts(components=dict(self.components), values=values, evidence=dict(self.evidence))
+        return Facts(components=dict(self.components), values=values)
 
 
 def simulate(
@@ -138,12 +136,6 @@ def simulate(
         components=setting.components,
         attempts=tuple(attempts),
         values={**_values(setting, valuation, deal), "information_fidelity": 1, "conduct_fidelity": 1},
-        evidence={
-            "attempts": len(attempts),
-            "decisions": sum(len(attempt.treatments) for attempt in attempts),
-            "events": sum(len(attempt.events) for attempt in attempts),
-            "offers": sum(len(attempt.offers) for attempt in attempts),
-        },
     )
 
 
