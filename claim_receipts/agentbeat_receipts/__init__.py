@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from agentbeat_receipts.anchors import AnchorTrust, request_token
     from agentbeat_receipts.batches import Batch, Facts, OrderError, Written
-    from agentbeat_receipts.bundles import BundleError, read_bundle, write_bundle
+    from agentbeat_receipts.bundles import BundleError, read_bundle, stream_bundle, write_bundle
     from agentbeat_receipts.claims.faults import Fault
     from agentbeat_receipts.claims.results import ClaimReport, ClaimVerdict, Licence
     from agentbeat_receipts.claims.verifier import verify
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
         read_public_keyring,
     )
     from agentbeat_receipts.keys import KeyRefused, Keyring, PublicKeyring, Role
+    from agentbeat_receipts.stream_errors import StreamError
+    from agentbeat_receipts.streams import verify_stream
     from agentbeat_receipts.verification import (
         ChainReport,
         Finding,
@@ -69,6 +71,7 @@ __all__ = [
     "PublicKeyring",
     "Reason",
     "Role",
+    "StreamError",
     "Verdict",
     "Written",
     "create_keyring",
@@ -80,8 +83,10 @@ __all__ = [
     "read_bundle",
     "read_public_keyring",
     "request_token",
+    "stream_bundle",
     "verify",
     "verify_chain",
+    "verify_stream",
     "write_bundle",
 ]
 
@@ -105,6 +110,7 @@ _HOMES: Final = {
     "PublicKeyring": "keys",
     "Reason": "verification",
     "Role": "keys",
+    "StreamError": "stream_errors",
     "Verdict": "verification",
     "Written": "batches",
     "create_keyring": "keyring_files",
@@ -116,8 +122,10 @@ _HOMES: Final = {
     "read_bundle": "bundles",
     "read_public_keyring": "keyring_files",
     "request_token": "anchors",
+    "stream_bundle": "bundles",
     "verify": "claims.verifier",
     "verify_chain": "verification",
+    "verify_stream": "streams",
     "write_bundle": "bundles",
 }
 

@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from agentbeat_receipts.bundles import BundleError
     from agentbeat_receipts.commands.options import UsageError
     from agentbeat_receipts.keys import KeyRefused
+    from agentbeat_receipts.stream_errors import StreamError
 
     try:
         code: int = args.claims_run(args)
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         # The `agentbeat` command knows what to say to it.
         raise
-    except (UsageError, BundleError, KeyRefused, ProtocolError) as error:
+    except (UsageError, BundleError, KeyRefused, ProtocolError, StreamError) as error:
         message = str(error)
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -5,20 +5,36 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from agentbeat_protocol import cut
 from agentbeat_receipts.commands.options import UsageError, digest_of
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
     from agentbeat_receipts.anchors import AnchorTrust
+    from agentbeat_receipts.claims.domains import Domain
     from agentbeat_receipts.claims.results import ClaimReport
     from agentbeat_receipts.keys import PublicKeyring
 
 __all__ = ["add_verification", "public_keyring", "trust_of", "verified"]
 
+#: A bundle of more files than these is read as a stream.
+MANY: Final = 2_000
+
 _HEADER: Final = re.compile(r"([0-9]{1,9}):([0-9a-f]{160})")
+
+
+class _Options(TypedDict):
+    """What both verifications are given alike."""
+
+    domains: tuple[Domain, ...]
+    manifest: str | None
+    trust: AnchorTrust | None
+    auditor: X25519PrivateKey | None
 
 
 def add_verification(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -33,6 +49,13 @@ def add_verification(parser: argparse.ArgumentParser, *, required: bool) -> None
     )
     add("--auditor-key", metavar="FILE", type=Path, help="the auditor's private key, to open envelopes")
     add("--manifest", metavar="DIGEST", type=digest_of, help="which manifest, if the bundle holds several")
+    add(
+        "--workers",
+        metavar="N",
+        type=_workers,
+        help=f"how many processes verify a bundle of more than {MANY:,} files, which is read as a stream "
+        "(default: as many as there are CPUs to be used; 1 is this process)",
+    )
     group = parser.add_argument_group("time anchors: whom and what to believe")
     group.add_argument(
         "--tsa-root",
@@ -63,26 +86,37 @@ def add_verification(parser: argparse.ArgumentParser, *, required: bool) -> None
 def verified(args: argparse.Namespace) -> ClaimReport:
     """The report on the bundle of a command line.
 
+    A bundle of many files is not held in memory: it is read as a stream, by several processes. Then a line on
+    standard error says how far it is, where that is a terminal and it takes long.
+
     Raises:
         UsageError: something on it cannot be used.
         BundleError, KeyRefused, OSError: a file of it.
+        StreamError: the bundle changed while it was read, or a worker has ended.
     """
-    from agentbeat_receipts.bundles import read_bundle
+    from agentbeat_receipts.bundles import stream_bundle
     from agentbeat_receipts.claims.verifier import verify
+    from agentbeat_receipts.commands.stream_progress import stream_progress
+    from agentbeat_receipts.deliveries import Delivery
     from agentbeat_receipts.domains import known_domains
     from agentbeat_receipts.keyring_files import load_auditor_key
 
     public = public_keyring(args.keyring)
     auditor = None if args.auditor_key is None else load_auditor_key(args.auditor_key)
     trust = trust_of(args.tsa_root, args.tsa_intermediate, args.block_header)
-    return verify(
-        read_bundle(args.bundle),
-        public,
-        domains=known_domains().values(),
-        manifest=args.manifest,
-        trust=trust if trust.roots or trust.headers else None,
-        auditor=auditor,
-    )
+    options: _Options = {
+        "domains": tuple(known_domains().values()),
+        "manifest": args.manifest,
+        "trust": trust if trust.roots or trust.headers else None,
+        "auditor": auditor,
+    }
+    source = stream_bundle(args.bundle)
+    if sum(1 for _ in islice(source, MANY + 1)) <= MANY:
+        return verify([Delivery(found.path, found.content) for found in source], public, **options)
+    from agentbeat_receipts.streams import verify_stream
+
+    with stream_progress() as told:
+        return verify_stream(source, public, **options, workers=args.workers, progress=told)
 
 
 def public_keyring(path: Path) -> PublicKeyring:
@@ -125,6 +159,12 @@ def _certificates(path: Path) -> bytes:
     if b"-----BEGIN CERTIFICATE-----" not in raw:
         raise UsageError(f"{path}: got no certificate in PEM, expected at least one")
     return raw
+
+
+def _workers(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", text):
+        raise argparse.ArgumentTypeError(f"got {cut(text, 24)!r}, expected a number from 1 to 999")
+    return int(text)
 
 
 def _header(text: str) -> tuple[int, bytes]:

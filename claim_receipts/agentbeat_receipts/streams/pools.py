@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait
 from typing import Any, Final, Protocol, TypeVar
 
+from agentbeat_receipts.stream_errors import StreamError
+
 __all__ = ["Pool", "StreamError", "usable_cores", "worker_pool"]
 
 TaskT = TypeVar("TaskT")
@@ -31,10 +33,6 @@ ResultT = TypeVar("ResultT")
 
 #: How many tasks may wait for each worker.
 _AHEAD: Final = 3
-
-
-class StreamError(RuntimeError):
-    """A stream could not be verified to its end, which is no verdict on it."""
 
 
 class Pool(Protocol):
