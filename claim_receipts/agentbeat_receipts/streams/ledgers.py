@@ -152,7 +152,7 @@ class Ledger:
                 if not ours:
                     yield set_aside(holdings, digest, item, ours_is_held=ours_is_held)
                     continue
-                yield from fault_findings(digest, item)
+                yield from fault_findings(digest, kind, faults)
             if is_sound(faults):
                 sound.add(raw, row, head.assignment)
         sound.close()

@@ -9,6 +9,7 @@ from agentbeat_protocol import ProtocolError, cut
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.keys import PublicKeyring
 from agentbeat_receipts.objects import (
+    Body,
     Checkpoint,
     ClosingRecord,
     Contents,
@@ -134,8 +135,9 @@ def sort_some(holdings: Holdings, held: Mapping[str, Sighting], *, ours_is_held:
     for digest in sorted(held):
         item = held[digest]
         if (digest if item.kind is Manifest else item.cited) == ours:
-            yield from fault_findings(digest, item)
-            if is_sound(item.faults):
+            faults = item.faults  # Once: it takes a signature to say.
+            yield from fault_findings(digest, item.kind, faults)
+            if is_sound(faults):
                 holdings.ours.setdefault(item.kind, {})[digest] = item.facts
         else:
             yield set_aside(holdings, digest, item, ours_is_held=ours_is_held)
@@ -146,11 +148,11 @@ def is_sound(faults: Set[SignatureFault | None]) -> bool:
     return not faults.isdisjoint((None, SignatureFault.HINT))
 
 
-def fault_findings(digest: str, item: Sighting) -> Iterator[Finding]:
+def fault_findings(digest: str, kind: type[Body], faults: Set[SignatureFault | None]) -> Iterator[Finding]:
     """What is wrong with an object's signatures."""
-    for fault in item.faults:
+    for fault in faults:
         if fault is not None:
-            yield Finding(_REASONS[fault], digest, f"of a {item.kind.__name__}")
+            yield Finding(_REASONS[fault], digest, f"of a {kind.__name__}")
 
 
 def set_aside(holdings: Holdings, digest: str, item: Sighting, *, ours_is_held: bool) -> Finding:
