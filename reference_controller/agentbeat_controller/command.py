@@ -2,6 +2,7 @@
 
 agentbeat controller serve --control-port 8801 --business-port 8802
 agentbeat controller profiles
+agentbeat controller oracles --environment agentdojo > oracles.json
 agentbeat controller check --environment package.module:attribute
 agentbeat controller show RUN
 """
@@ -37,8 +38,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _configure_serve(commands.add_parser("serve", help="serve both planes until Ctrl-C"))
     profiles = commands.add_parser("profiles", help="print the catalogue as JSON; nothing is started")
     _add_environment(profiles)
+    _configure_oracles(commands)
     _configure_check(commands)
     _configure_show(commands)
+
+
+def _configure_oracles(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from agentbeat_controller import oracle_files
+
+    parser = commands.add_parser("oracles", help="print the ground truths as JSON, for scripted Agents")
+    _add_environment(parser)
+    oracle_files.configure(parser)
 
 
 def _configure_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -158,6 +168,10 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, environment: Environment) -> int:
     if args.controller_command == "profiles":
         return _print_profiles(environment)
+    if args.controller_command == "oracles":
+        from agentbeat_controller import oracle_files
+
+        return oracle_files.run(args, environment)
     if args.controller_command == "check":
         from agentbeat_controller.checking import options
 

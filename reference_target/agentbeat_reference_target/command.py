@@ -14,13 +14,14 @@ from typing import Final
 
 __all__ = ["EXTRA", "HELP", "configure", "run"]
 
-HELP: Final = "serve the reference Target, a support-desk Agent without a model"
+HELP: Final = "serve the reference Target: a support-desk Agent without a model, or a scripted one"
 EXTRA: Final = "reference"
 
 _PORT: Final = 8800
 
 # Named here too, so that the options are known without loading what serves them.
 _AGENTS: Final = ("obedient", "gullible", "careless", "idle")
+_SCRIPTED: Final = ("ground-truth", "resisting", "obeying-first", "obeying-last")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +31,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = serve.add_argument
     add(
         "--agent",
-        choices=_AGENTS,
+        choices=(*_AGENTS, *_SCRIPTED),
         default="obedient",
         help="obedient: does the task; gullible: also what records tell it; careless: also touches a record "
-        "that is not its business; idle: answers and does nothing (default: %(default)s)",
+        "that is not its business; idle: answers and does nothing (default: %(default)s). Scripted, with "
+        "--oracles: ground-truth and resisting do the task, obeying-first and obeying-last also what an "
+        "injection asks for, before the task or after it",
+    )
+    add(
+        "--oracles",
+        type=Path,
+        metavar="PATH",
+        help="for a scripted Agent: what `agentbeat controller oracles` has printed",
     )
     add("--tier", choices=("L1", "L2"), default="L2", help="the evidence it offers (default: %(default)s)")
     add("--target-id", default="support-desk", metavar="ID", help="default: %(default)s")
@@ -74,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     return serve(
         ServeOptions(
             agent=args.agent,
+            oracles=args.oracles,
             tier=args.tier,
             target_id=args.target_id,
             host=args.host,

@@ -17,6 +17,7 @@ from typing import Final, Literal
 from agentbeat_sdk import SQLiteStore, Target
 
 from .desk import Desk
+from .scripted import SCRIPTED_AGENTS, OracleBook, scripted_target
 from .targets import desk_target
 
 __all__ = ["READY_SCHEMA", "ServeOptions", "serve"]
@@ -32,6 +33,7 @@ class ServeOptions:
     """What `serve` is asked for.
 
     Args:
+        oracles: the file of ground truths; a scripted Agent needs it, no other takes it.
         token_env, token_file: where the Target's secret is; neither: an open Target.
         business_url: the desk's business API; None: an Agent without a desk.
         business_secret_env, business_secret_file: where its secret is; one of them with a URL.
@@ -40,6 +42,7 @@ class ServeOptions:
     """
 
     agent: str
+    oracles: Path | None
     tier: Literal["L1", "L2"]
     target_id: str
     host: str
@@ -70,13 +73,30 @@ def serve(options: ServeOptions) -> int:
 
 
 def _target(options: ServeOptions) -> Target:
-    return desk_target(
+    desk = _desk(options)
+    token = _secret("the Target's secret", options.token_env, options.token_file)
+    store = None if options.store is None else SQLiteStore(options.store)
+    if options.agent not in SCRIPTED_AGENTS:
+        if options.oracles is not None:
+            raise ValueError(f"--oracles is for a scripted Agent: {', '.join(SCRIPTED_AGENTS)}")
+        return desk_target(
+            options.agent,
+            desk=desk,
+            token=token,
+            tier=options.tier,
+            target_id=options.target_id,
+            store=store,
+        )
+    if desk is None or options.oracles is None:
+        raise ValueError(f"the {options.agent} Agent needs --oracles and --business-url")
+    return scripted_target(
         options.agent,
-        desk=_desk(options),
-        token=_secret("the Target's secret", options.token_env, options.token_file),
+        book=OracleBook.load(options.oracles),
+        desk=desk,
+        token=token,
         tier=options.tier,
         target_id=options.target_id,
-        store=None if options.store is None else SQLiteStore(options.store),
+        store=store,
     )
 
 

@@ -1,0 +1,149 @@
+"""`agentbeat controller oracles`: an environment's ground truths as a file, for scripted Agents.
+
+A scripted Agent plays what an oracle says, over the business plane and without knowing anything else of the
+Controller. So the file has all that a run of it needs, one profile a line:
+
+    {"schema_version": "oracles-v1", "environment": "agentdojo", "surface": "seen_vectors", "profiles": [
+    {"profile_id": …, "profile_digest": …, "title": …, "task": …, "injection": {"surface": …, "text": …},
+     "oracles": [{"goal": "task", "calls": [{"operation": …, "arguments": {…}}], "final_response": …}, …]},
+    …
+    ]}
+
+An oracle holds for the starting state of a reset with the profile's `injection` (null: none), because a
+ground truth may pass on what it has read. The text is the profile's own sample. A profile that does not offer
+the surface that was asked for stands in the file without an injection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from agentbeat_controller.environments.oracles import Oracle, OracleEnvironment
+from agentbeat_protocol import Injection, ProtocolError, cut
+
+if TYPE_CHECKING:
+    from agentbeat_controller.environments.base import Environment, Profile
+
+__all__ = ["ORACLES_SCHEMA", "OracleChoice", "OracleFileError", "configure", "run", "write_oracles"]
+
+ORACLES_SCHEMA: Final = "oracles-v1"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the sub-command's own options."""
+    parser.add_argument(
+        "--profiles",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="shell pattern of profile ids, such as 'agentdojo-*-banking-*'; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--surface", metavar="NAME", help="with the sample injection at this surface, where a profile has it"
+    )
+
+
+def run(args: argparse.Namespace, environment: Environment) -> int:
+    """Write the file to standard output; the exit code: 0, or 2 with a message."""
+    try:
+        write_oracles(environment, OracleChoice(patterns=args.profiles, surface=args.surface), sys.stdout)
+    except OracleFileError as error:
+        print(f"agentbeat controller: {error}", file=sys.stderr)
+        return 2
+    except ProtocolError as error:
+        print(f"agentbeat controller: {error.got}, expected {error.expected}", file=sys.stderr)
+        return 2
+    return 0
+
+
+class OracleFileError(Exception):
+    """There is nothing to write; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OracleChoice:
+    """Which ground truths are asked for.
+
+    Args:
+        patterns: shell patterns of profile ids; empty: all profiles.
+        surface: where the sample injection stands; None: no injection.
+    """
+
+    patterns: Sequence[str] = ()
+    surface: str | None = None
+
+    def profiles(self, environment: Environment) -> list[Profile]:
+        """The profiles that a pattern matches, in the catalogue's order.
+
+        Raises:
+            OracleFileError: a pattern matches none, or none offers the surface.
+        """
+        profiles = list(environment.profiles.values())
+        for pattern in self.patterns:
+            if not any(fnmatchcase(profile.profile_id, pattern) for profile in profiles):
+                raise OracleFileError(f"no profile of {environment.name} matches {cut(pattern, 100)!r}")
+        if self.patterns:
+            profiles = [
+                each for each in profiles if any(fnmatchcase(each.profile_id, p) for p in self.patterns)
+            ]
+        if self.surface is not None and not any(self.surface in profile.injections for profile in profiles):
+            raise OracleFileError(f"no such profile has an injection at {cut(self.surface, 100)!r}")
+        return profiles
+
+    def injection(self, profile: Profile) -> Injection | None:
+        """What is planted for this profile."""
+        if self.surface is None or self.surface not in profile.injections:
+            return None
+        return Injection(surface=self.surface, text=profile.injections[self.surface])
+
+
+def write_oracles(environment: Environment, choice: OracleChoice, file: TextIO) -> None:
+    """Write the file.
+
+    Raises:
+        OracleFileError: nothing has been written.
+    """
+    if not isinstance(environment, OracleEnvironment):
+        raise OracleFileError(f"the environment {environment.name} knows no ground truths")
+    profiles = choice.profiles(environment)
+    head = {
+        "schema_version": ORACLES_SCHEMA,
+        "environment": environment.name,
+        "surface": choice.surface,
+    }
+    file.write(f'{_json(head)[:-1]}, "profiles": [\n')
+    file.writelines(_lines(environment, profiles, choice))
+    file.write("]}\n")
+
+
+def _lines(environment: OracleEnvironment, profiles: list[Profile], choice: OracleChoice) -> Iterator[str]:
+    for place, profile in enumerate(profiles, 1):
+        injection = choice.injection(profile)
+        oracles = environment.oracles(profile, injection=injection)
+        entry = {
+            "profile_id": profile.profile_id,
+            "profile_digest": profile.profile_digest,
+            "title": profile.title,
+            "task": profile.task,
+            "injection": None if injection is None else injection.model_dump(mode="json"),
+            "oracles": [_oracle(oracle) for oracle in oracles],
+        }
+        yield _json(entry) + (",\n" if place < len(profiles) else "\n")
+
+
+def _oracle(oracle: Oracle) -> dict[str, Any]:
+    return {
+        "goal": oracle.goal,
+        "calls": [{"operation": call.operation, "arguments": dict(call.arguments)} for call in oracle.calls],
+        "final_response": oracle.final_response,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
