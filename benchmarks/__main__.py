@@ -12,6 +12,7 @@ from benchmarks import (
     canonical_state,
     claim_receipts,
     claim_stream,
+    controller_isolation,
     controller_phases,
     evidence_document,
     invocation_path,
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "invocation": invocation_path.run,
     "canonical": canonical_state.run,
     "controller": controller_phases.run,
+    "controller-64": controller_isolation.run,
     "claims": claim_receipts.run,
 }
 

@@ -5,34 +5,29 @@ Beside them stands `GET /healthz` of the same process: what an exchange costs th
 
 from __future__ import annotations
 
-import contextlib
-import json
 import secrets
-import subprocess
-import sys
-import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 
+from benchmarks.controllers import DEPLOYMENT, PROFILE, controller
 from benchmarks.measuring import percentile, print_table
 
 __all__ = ["run"]
 
 RUNS = 60
 WARM_UP = 5
-PROFILE = "desk-refund-full"
-DEPLOYMENT = "bench-deployment"
 
 
 def run() -> None:
     """Measure and print."""
     taken: dict[str, list[float]] = defaultdict(list)
-    with _controller() as client:
+    with (
+        controller() as served,
+        httpx.Client(base_url=served.url, headers=served.headers, trust_env=False) as client,
+    ):
         digest = _profile_digest(client)
         for number in range(WARM_UP + RUNS):
             steps = _one_run(client, number, digest)
@@ -100,29 +95,3 @@ def _one_run(client: httpx.Client, number: int, digest: str) -> dict[str, float]
 def _profile_digest(client: httpx.Client) -> str:
     profiles = client.get("/v1/environment/profiles").raise_for_status().json()["profiles"]
     return next(str(entry["profile_digest"]) for entry in profiles if entry["profile_id"] == PROFILE)
-
-
-@contextlib.contextmanager
-def _controller() -> Iterator[httpx.Client]:
-    """A client of a Controller's control plane; the process is stopped at the end."""
-    with tempfile.TemporaryDirectory() as folder:
-        ready, log = Path(folder) / "ready.json", Path(folder) / "log"
-        options = ["--home", f"{folder}/home", "--ready-file", str(ready), "--deployment", DEPLOYMENT]
-        options += ["--control-port", "0", "--business-port", "0"]
-        with log.open("wb") as sink:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "agentbeat_controller", "serve", *options], stdout=sink, stderr=sink
-            )
-        try:
-            while not ready.exists():
-                if process.poll() is not None:
-                    raise RuntimeError(f"the State Controller did not start: {log.read_text()}")
-                time.sleep(0.02)
-            told = json.loads(ready.read_bytes())
-            secret = Path(told["control"]["secret_file"]).read_text().strip()
-            headers = {"Authorization": f"Bearer {secret}"}
-            with httpx.Client(base_url=told["control"]["url"], headers=headers, trust_env=False) as client:
-                yield client
-        finally:
-            process.terminate()
-            process.wait(15)

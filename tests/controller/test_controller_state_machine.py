@@ -32,28 +32,33 @@ CALLS = {
     "unknown": ("GET", "/v1/tickets/TCK-999", "get_ticket", (404, "not_found")),
     "malformed": ("POST", "/v1/tickets/TCK-7/replies", "add_ticket_reply", (400, "invalid_request")),
 }
+#: What tools do after each step of a run that goes on.
+BETWEEN = st.lists(st.sampled_from(sorted(CALLS)), max_size=2)
+#: What a reset is drawn from, and how far the run goes on at once.
+RESET = {
+    "profile": st.sampled_from(sorted(PROFILES)),
+    "mode": st.sampled_from(["catalog", "deployment_static"]),
+    "deployment": st.sampled_from(DEPLOYMENTS),
+    "snapshots": st.sampled_from([True, True, True, False]),
+    "steps": st.integers(0, 3),
+    "between": BETWEEN,
+}
 
 
 class Controllers(Play):
     """The rules."""
 
-    @initialize()
-    def begin(self):
-        """A new example."""
+    @initialize(others=st.integers(0, 2), **RESET)
+    def begin(self, others, **drawn):
+        """A new example, in which something has happened already."""
         self.start_example()
+        for run in "abc"[: 1 + others]:
+            self.reset(run, **drawn)
 
     # Core's calls
 
-    @rule(
-        run=RUNS,
-        profile=st.sampled_from(sorted(PROFILES)),
-        mode=st.sampled_from(["catalog", "deployment_static"]),
-        deployment=st.sampled_from(DEPLOYMENTS),
-        snapshots=st.sampled_from([True, True, True, False]),
-        steps=st.integers(0, 3),
-        write=st.booleans(),
-    )
-    def reset(self, run, profile, mode, deployment, snapshots, steps, write):
+    @rule(run=RUNS, **RESET)
+    def reset(self, run, profile, mode, deployment, snapshots, steps, between):
         """A run's first reset, and what comes next; where it was granted before, the same again."""
         if run not in self.resets:
             surface = PROFILES[profile]
@@ -63,22 +68,22 @@ class Controllers(Play):
         else:
             body = self.resets[run]
         self.post(run, "reset", body)
-        self._go_on(run, steps, write)
+        self._go_on(run, steps, between)
 
     @precondition(lambda self: self.resets)
-    @rule(run=RUNS, steps=st.integers(1, 3), write=st.booleans())
-    def go_on(self, run, steps, write):
+    @rule(run=RUNS, steps=st.integers(1, 4), between=BETWEEN)
+    def go_on(self, run, steps, between):
         """The steps that are next for the run."""
-        self._go_on(self.known(run), steps, write)
+        self._go_on(self.known(run), steps, between)
 
-    def _go_on(self, run, steps, write):
+    def _go_on(self, run, steps, between):
         for _ in range(steps):
             lease = self.lease(run)
             stage = "" if lease is None else lease.stage
             step = {"reset": "before", "before": "after", "after": "verify"}.get(stage, "release")
             self.post(run, step, self.body(run, step))
-            if write:
-                self.call(run, "reply", "run")
+            for what in between:
+                self.call(run, what, "run")
 
     @precondition(lambda self: any(lease.stage == "after" for lease in self.model.leases.values()))
     @rule(other=RUNS, phase=st.sampled_from(["before", "after"]))
@@ -89,12 +94,14 @@ class Controllers(Play):
         reference = self.reference(other, other_phase if other == run else phase)
         self.post(run, "verify", self.body(run, "verify") | {phase: reference})
 
+    @precondition(lambda self: self.resets)
     @rule(run=RUNS, step=st.sampled_from(["before", "after", "verify", "release"]))
     def step(self, run, step):
         """Any step, most of them out of order."""
         run = self.known(run)
         self.post(run, step, self.body(run, step))
 
+    @precondition(lambda self: self.resets)
     @rule(run=RUNS, ahead=st.sampled_from([-60, 0, 1, 600, LEASE_SECONDS, 86_400, 86_401]))
     def renew(self, run, ahead):
         """A later end, an earlier one, one that is too far away."""
@@ -117,7 +124,7 @@ class Controllers(Play):
         other=RUNS,
     )
     def twist(self, run, step, twist, other):
-        """A call with one member changed; a lease and a snapshot may be another run's."""
+        """A call with one member changed; a lease and a snapshot may be another run's, or nobody's."""
         run = self.known(run)
         body = self.body(run, step)
         changed = {
@@ -152,7 +159,7 @@ class Controllers(Play):
 
     @rule(
         run=RUNS,
-        what=st.sampled_from(["reply", "reply", "read", "unknown", "malformed"]),
+        what=st.sampled_from(sorted(CALLS)),
         named=st.sampled_from(["run", "run", "run", "nobody", "another deployment", "unknown run"]),
     )
     def call(self, run, what, named):
