@@ -8,8 +8,8 @@ that is leases, order, recorded answers, canonical snapshots, digests, the signe
 
 one by one    a run at a time: the floor
 open at once  64 leases are open all the time, and Agents work for some seconds between the snapshots
-in step       64 runs make the same call at the same instant, and then the next. No Agents do that; it tells how
-              many calls one process gets done, because each of them waits for half of the others
+in step       64 runs make the same call at the same instant, and then the next. No Agents do that; it tells
+              how many calls one process gets done, because each waits for about half of the others
 """
 
 from __future__ import annotations
