@@ -108,6 +108,7 @@ class ChildSpec:
         log: where its output goes.
         environ: its own variables; secrets reach it here.
         script: what Python runs, with these arguments; the tether runs `agentbeat`.
+        output: where its standard output goes instead, for a child that makes a file and ends.
     """
 
     name: str
@@ -117,11 +118,12 @@ class ChildSpec:
     log: Path
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     script: Path = _TETHER
+    output: Path | None = None
 
     @property
     def title(self) -> str:
         """Name and ports, as messages tell them."""
-        return f"{self.name}, port {' and '.join(map(str, self.ports))}"
+        return f"{self.name}, port {' and '.join(map(str, self.ports))}" if self.ports else self.name
 
 
 class ChildError(Exception):
@@ -144,11 +146,11 @@ class Child:
             ChildError: the system does not start it.
         """
         try:
-            with spec.log.open("ab") as log:
+            with spec.log.open("ab") as log, (spec.output or spec.log).open("ab") as output:
                 process = subprocess.Popen(  # noqa: S603 - our own interpreter and command
                     [sys.executable, "-P", str(spec.script), *spec.arguments],
                     stdin=subprocess.PIPE,
-                    stdout=log,
+                    stdout=output,
                     stderr=log,
                     env={**_surroundings(), **spec.environ},
                     start_new_session=True,
@@ -188,6 +190,21 @@ class Child:
             if time.monotonic() > deadline:
                 raise self._error(f"not ready after {seconds:g} seconds")
             await asyncio.sleep(_POLL_SECONDS)
+
+    async def ended(self, *, seconds: float) -> None:
+        """Return once the child has ended by itself, and well: one that makes a file and nothing else.
+
+        Raises:
+            ChildError: it ended with an error, or not in time.
+        """
+        deadline = time.monotonic() + seconds
+        while self.running:
+            if time.monotonic() > deadline:
+                raise self._error(f"not done after {seconds:g} seconds")
+            await asyncio.sleep(_POLL_SECONDS)
+        if self._process.returncode == 0:
+            self._told_to_stop = True
+        self.check()
 
     def check(self) -> None:
         """Nothing, while the child runs or was told to stop.

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TextIO
 
 import httpx
 from rich.console import Console
 
 from agentbeat_core.demo.case_set import DEMO_CASES, DemoCase
 from agentbeat_core.demo.children import ChildError
+from agentbeat_core.demo.consoles import console_on, say
+from agentbeat_core.demo.interruptions import InterruptedBySignal, until_signal
 from agentbeat_core.demo.output import OutputFolder, OutputFolderError, default_folder
 from agentbeat_core.demo.performance import Performed, perform
 from agentbeat_core.demo.progress import Progress, progress_on
@@ -34,9 +33,6 @@ __all__ = ["DemoOptions", "run_demo"]
 
 #: All rows as expected; a surprise; the folder cannot be used; a server failed.
 _AS_EXPECTED, _SURPRISE, _USAGE, _FAILED = 0, 1, 2, 4
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: The width of a result that goes into a pipe or a file, in columns.
-_PLAIN_WIDTH: Final = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +61,11 @@ def run_demo(options: DemoOptions) -> int:
         0 when every row came out as its case expects, 1 when one did not, 2 when the folder cannot be used,
         4 when a server failed, 128 and the signal's number when a signal ended it.
     """
-    messages = _console(sys.stderr)
+    messages = console_on(sys.stderr)
     try:
         folder = OutputFolder.make(options.out or default_folder())
     except OutputFolderError as error:
-        _say(messages, f"agentbeat demo: {error}")
+        say(messages, f"agentbeat demo: {error}")
         return _USAGE
     return asyncio.run(_Show(options, folder, messages).run())
 
@@ -80,32 +76,21 @@ class _Show:
         self._folder = folder
         self._messages = messages
         self._supervisor = Supervisor(start_seconds=options.start_seconds)
-        self._caught: signal.Signals | None = None
 
     async def run(self) -> int:
         """The whole demo; the exit code."""
-        work = asyncio.ensure_future(self._work())
-        self._listen(work)
         started = time.monotonic()
         try:
-            performed = await work
-        except asyncio.CancelledError:
-            if self._caught is None:
-                raise
-            _say(self._messages, f"agentbeat demo: {self._caught.name}; all servers are stopped")
-            return 128 + self._caught
+            performed = await until_signal(self._work(), impatient=self._supervisor.kill)
+        except InterruptedBySignal as interrupted:
+            say(self._messages, f"agentbeat demo: {interrupted.signal.name}; all servers are stopped")
+            return interrupted.exit_code
         except (ChildError, httpx.HTTPError, OSError) as error:
-            _say(self._messages, f"agentbeat demo: {error}")
+            say(self._messages, f"agentbeat demo: {error}")
             return _FAILED
         finally:
             self._folder.discard_if_empty()
         return self._tell(performed, time.monotonic() - started)
-
-    def _listen(self, work: asyncio.Future[list[Performed]]) -> None:
-        """End the work at a signal, unless whoever started us has it ignored (`nohup`)."""
-        for number in _SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                asyncio.get_running_loop().add_signal_handler(number, self._stop, work, number)
 
     async def _work(self) -> list[Performed]:
         with (
@@ -136,26 +121,9 @@ class _Show:
         # Two for a Controller, and some to spare.
         return iter(free_ports(2 * PROCESSES))
 
-    def _stop(self, work: asyncio.Future[list[Performed]], caught: signal.Signals) -> None:
-        if self._caught is not None:
-            self._supervisor.kill()
-        self._caught = caught
-        work.cancel()
-
     def _tell(self, performed: list[Performed], seconds: float) -> int:
         if self._options.as_json:
             print(report_document(performed, self._folder))
         else:
-            print_report(_console(sys.stdout), performed, self._folder, seconds=seconds)
+            print_report(console_on(sys.stdout), performed, self._folder, seconds=seconds)
         return _SURPRISE if any(each.row.surprises for each in performed) else _AS_EXPECTED
-
-
-def _console(file: TextIO) -> Console:
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal and not os.environ.get("COLUMNS"):
-        console.width = _PLAIN_WIDTH
-    return console
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, soft_wrap=True)

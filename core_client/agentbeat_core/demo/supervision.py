@@ -57,6 +57,14 @@ class Supervisor:
             for each in waiting:
                 each.cancel()
 
+    async def complete(self, spec: ChildSpec) -> None:
+        """Start this child and wait until it has ended well.
+
+        Raises:
+            ChildError: it does not start, or ends with an error.
+        """
+        await self._launch(spec).ended(seconds=self._start_seconds)
+
     def child(self, name: str) -> Child:
         """The child of this name.
 
