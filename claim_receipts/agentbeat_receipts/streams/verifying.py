@@ -10,12 +10,12 @@ The deliveries are read twice, in several processes:
 and each claim is judged from the sums. Steps, reasons and verdicts are those of `claims.verifier.verify`;
 what the report does not have are the terminals and openings themselves.
 
-What grows with the batch: some 400 bytes for each receipt with its ticket and its place in the manifest (rows,
-names, digests of the report: `columns`, `names`, `digests`), so that 100,000 receipts took 38 MiB more than
-10,000, and 350 bytes of a temporary file (`spills`). What grows with something else: cells with profiles and
-arms, findings up to 10,000 of a reason, and some hundred bytes for each object of another manifest and for
-each copy whose signature is no good. A manifest or checkpoint that is not written in its canonical form is
-read as one object, for the while with a kilobyte for each assignment.
+What grows with the batch: some 400 bytes for each receipt with its ticket and its place in the manifest,
+in rows, names and digests (`columns`, `names`, `digests`), so that 100,000 receipts took 38 MiB more than
+10,000; and 350 bytes of a temporary file (`spills`). What grows with something else: cells with profiles
+and arms, findings up to 10,000 of a reason, and some hundred bytes for each object of another manifest
+and for each copy whose signature is no good. A manifest or checkpoint that is not written in its
+canonical form is read as one object, for the while with a kilobyte for each assignment.
 
 A third reading takes place where it cannot be helped: when objects of others carry signatures that are no
 good (they may be ours, altered), when two receipts share a nonce (whose opening counts is then a matter of
