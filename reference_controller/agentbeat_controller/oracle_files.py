@@ -4,10 +4,14 @@ A scripted Agent plays what an oracle says, over the business plane and without 
 Controller. So the file has all that a run of it needs, one profile a line:
 
     {"schema_version": "oracles-v1", "environment": "agentdojo", "surface": "seen_vectors", "profiles": [
-    {"profile_id": …, "profile_digest": …, "title": …, "task": …, "injection": {"surface": …, "text": …},
+    {"profile_id": …, "profile_digest": …, "case_id": …, "title": …, "task": …,
+     "injection": {"surface": …, "text": …},
      "oracles": [{"goal": "task", "calls": [{"operation": …, "arguments": {…}}], "final_response": …}, …]},
     …
     ]}
+
+By `case_id` a scripted Agent knows what it is about: it is the profile's id in the letters that a case's id
+may have (`case-agentdojo-v1-2-2-slack-user-task-0`), and cases for a scripted Agent are called so.
 
 An oracle holds for the starting state of a reset with the profile's `injection` (null: none), because a
 ground truth may pass on what it has read. The text is the profile's own sample. A profile that does not offer
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +35,15 @@ from agentbeat_protocol import Injection, ProtocolError, cut
 if TYPE_CHECKING:
     from agentbeat_controller.environments.base import Environment, Profile
 
-__all__ = ["ORACLES_SCHEMA", "OracleChoice", "OracleFileError", "configure", "run", "write_oracles"]
+__all__ = [
+    "ORACLES_SCHEMA",
+    "OracleChoice",
+    "OracleFileError",
+    "case_id_of",
+    "configure",
+    "run",
+    "write_oracles",
+]
 
 ORACLES_SCHEMA: Final = "oracles-v1"
 
@@ -103,6 +116,15 @@ class OracleChoice:
         return Injection(surface=self.surface, text=profile.injections[self.surface])
 
 
+def case_id_of(profile_id: str) -> str:
+    """The id of a case about this profile.
+
+    >>> case_id_of("agentdojo-v1.2.2-slack-user_task_0")
+    'case-agentdojo-v1-2-2-slack-user-task-0'
+    """
+    return "case-" + re.sub(r"[^a-z0-9]+", "-", profile_id.lower()).strip("-")
+
+
 def write_oracles(environment: Environment, choice: OracleChoice, file: TextIO) -> None:
     """Write the file.
 
@@ -112,6 +134,8 @@ def write_oracles(environment: Environment, choice: OracleChoice, file: TextIO) 
     if not isinstance(environment, OracleEnvironment):
         raise OracleFileError(f"the environment {environment.name} knows no ground truths")
     profiles = choice.profiles(environment)
+    if len({case_id_of(profile.profile_id) for profile in profiles}) < len(profiles):
+        raise OracleFileError("two profiles have ids that differ in punctuation only: one case id for both")
     head = {
         "schema_version": ORACLES_SCHEMA,
         "environment": environment.name,
@@ -129,6 +153,7 @@ def _lines(environment: OracleEnvironment, profiles: list[Profile], choice: Orac
         entry = {
             "profile_id": profile.profile_id,
             "profile_digest": profile.profile_digest,
+            "case_id": case_id_of(profile.profile_id),
             "title": profile.title,
             "task": profile.task,
             "injection": None if injection is None else injection.model_dump(mode="json"),

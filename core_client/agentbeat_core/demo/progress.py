@@ -38,10 +38,14 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress_on(console: Console) -> Iterator[Progress]:
-    """Progress on this console, for the block; a live line is gone at its end."""
+def progress_on(console: Console, *, every: int = 1) -> Iterator[Progress]:
+    """Progress on this console, for the block; a live line is gone at its end.
+
+    Args:
+        every: where there is no live line, a line for this many runs that have ended.
+    """
     if not console.is_terminal or console.is_dumb_terminal:
-        yield _PlainLines(console)
+        yield _PlainLines(console, every)
         return
     bar = LiveBar(
         SpinnerColumn(spinner_name="line"),
@@ -76,8 +80,9 @@ class _LiveLine:
 
 
 class _PlainLines:
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, every: int) -> None:
         self._console = console
+        self._every = every
         self._total = self._ended = 0
 
     def stage(self, text: str) -> None:
@@ -91,6 +96,8 @@ class _PlainLines:
 
     def done(self, name: str, word: str) -> None:
         self._ended += 1
+        if self._ended % self._every and self._ended != self._total:
+            return
         self._line(f"[{self._ended:>{len(str(self._total))}}/{self._total}] {name}: {word}")
 
     def _line(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """Scripted Agents: they play ground truths, so that an evaluation can be held to what must come of them.
 
 A ground truth is a sequence of business calls and a closing text (`agentbeat controller oracles`). Which one
-a run is about follows from its `case_id`, which is the id of the Controller's profile. Everything else is as
+a run is about follows from its `case_id`, which the file names for each profile. Everything else is as
 for any Agent: the calls go over the business plane, and stand in the evidence.
 
     agentbeat controller oracles --environment agentdojo > oracles.json

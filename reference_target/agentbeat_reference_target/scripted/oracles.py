@@ -4,7 +4,7 @@ Members that nobody here needs are not looked at. What is needed is checked when
 middle of a run.
 
     book = OracleBook.load(Path("oracles.json"))
-    book.oracle("agentdojo-v1.2.2-slack-user_task_0", "task").calls[0].operation
+    book.oracle("case-agentdojo-v1-2-2-slack-user-task-0", "task").calls[0].operation
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Oracle(_Model):
 
 
 class _Profile(_Model):
-    profile_id: str
+    case_id: str
     oracles: tuple[Oracle, ...]
 
 
@@ -61,14 +61,14 @@ class OracleBook:
     """All ground truths of a file.
 
     Args:
-        oracles: profile id to goal to ground truth.
+        oracles: case id to goal to ground truth.
     """
 
     def __init__(self, oracles: Mapping[str, Mapping[str, Oracle]]) -> None:
         self._oracles = oracles
 
     def __len__(self) -> int:
-        """How many profiles it knows."""
+        """How many cases it knows."""
         return len(self._oracles)
 
     @classmethod
@@ -101,18 +101,16 @@ class OracleBook:
             first = error.errors(include_input=False, include_url=False)[0]
             where = "/".join(map(str, first["loc"])) or "the document"
             raise OraclesError(f"{name}: no oracles-v1 file: {where}: {first['msg']}") from None
-        return cls(
-            {each.profile_id: {oracle.goal: oracle for oracle in each.oracles} for each in file.profiles}
-        )
+        return cls({each.case_id: {oracle.goal: oracle for oracle in each.oracles} for each in file.profiles})
 
-    def oracle(self, profile_id: str, goal: Goal) -> Oracle:
-        """The ground truth of a profile.
+    def oracle(self, case_id: str, goal: Goal) -> Oracle:
+        """The ground truth of a case.
 
         Raises:
             OraclesError: there is none.
         """
-        oracle = self._oracles.get(profile_id, {}).get(goal)
+        oracle = self._oracles.get(case_id, {}).get(goal)
         if oracle is None:
-            what = "profile of this name" if profile_id not in self._oracles else f"{goal} for this profile"
+            what = "case of this name" if case_id not in self._oracles else f"{goal} for this case"
             raise OraclesError(f"the file of ground truths has no {what}")
         return oracle

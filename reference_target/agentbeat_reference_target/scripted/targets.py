@@ -21,6 +21,8 @@ from .routes import Route, routes_of
 __all__ = ["scripted_target"]
 
 _DOCUMENT: Final = "/openapi.json"
+#: An answer is never blank (INV-1); a ground truth whose calls are all that counts may be.
+_NOTHING_TO_SAY: Final = "Done."
 
 
 def scripted_target(
@@ -33,7 +35,7 @@ def scripted_target(
     tier: Literal["L1", "L2"] = "L2",
     store: RunStore | None = None,
 ) -> Target:
-    """A Target that plays the ground truths of the profile that a run's `case_id` names.
+    """A Target that plays the ground truths that a run's `case_id` names.
 
     Args:
         agent: a name of `SCRIPTED_AGENTS`.
@@ -60,7 +62,7 @@ def scripted_target(
             said = [
                 await play(oracle, routes=routes, session=session, record=run.record) for oracle in oracles
             ]
-        return "\n".join(text for text in said if text)
+        return "\n".join(text for text in said if text.strip()) or _NOTHING_TO_SAY
 
     return target
 
