@@ -233,7 +233,7 @@ def test_nothing_beside_the_cited_token_changes_a_verdict(name: str) -> None:
     assert passes(report)
     assert report.reasons <= noted
     expected = judged([token()])
-    assert replace(report, findings=(), evidence=(), held={}) == replace(expected, evidence=(), held={})
+    assert replace(report, findings=(), held={}) == replace(expected, held={})
 
 
 def test_a_pending_proof_upgraded_is_benign() -> None:
@@ -241,7 +241,7 @@ def test_a_pending_proof_upgraded_is_benign() -> None:
     before, after = judged([token(), pending_proof()]), judged([token(), ots()])
     assert passes(before)
     assert before.reasons == after.reasons == {R.ANCHOR_UNUSED}
-    plain = [replace(report, findings=(), evidence=(), held={}) for report in (before, after)]
+    plain = [replace(report, findings=(), held={}) for report in (before, after)]
     assert plain[0] == plain[1]
 
 
