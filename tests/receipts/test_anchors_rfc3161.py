@@ -301,6 +301,16 @@ def test_no_flipped_byte_of_a_token_proves_another_time(data: st.DataObject) -> 
     assert isinstance(prove(anchored(bytes(raw), OTHER), authority().trust()), AnchorFault)
 
 
+def test_no_single_flip_of_a_low_or_high_bit_makes_the_check_fail() -> None:
+    """Each byte in turn: also where the library would only warn, such as of a serial number below 1."""
+    raw = stamped()
+    for place in range(0, len(raw)):
+        for flip in (1, 128):
+            changed = raw[:place] + bytes([raw[place] ^ flip]) + raw[place + 1 :]
+            outcome = prove(anchored(changed), authority().trust())
+            assert isinstance(outcome, AnchorFault) or outcome.manifest == MANIFEST
+
+
 @given(st.data())
 @settings(max_examples=200)
 def test_no_bytes_make_the_check_fail(data: st.DataObject) -> None:

@@ -23,12 +23,14 @@ from __future__ import annotations
 
 import re
 import secrets
+import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import rfc3161_client
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import (
     DuplicateExtension,
     InvalidVersion,
@@ -57,6 +59,7 @@ _SHA256_IDENTIFIER: Final = bytes.fromhex("300d06096086480165030402010500")
 #: anybody can put one into a token; and not all of these are a `ValueError`.
 _CERTIFICATE_FAULTS: Final = (
     ValueError,
+    CryptographyDeprecationWarning,
     DuplicateExtension,
     InvalidVersion,
     UnsupportedAlgorithm,
@@ -140,11 +143,15 @@ def response_time(raw: bytes, manifest: str, trust: AnchorTrust, *, nonce: int |
         raise refused(AnchorProblem.UNTRUSTED, detail)
     verifier = VerifierBuilder(roots=[*trust.roots], intermediates=[*trust.intermediates]).build()
     try:
-        if not response.signed_data.certificates:
-            raise refused(AnchorProblem.UNTRUSTED, "got a token without its certificate")
-        if not response.signed_data.digest_algorithms <= _SIGNED_WITH:
-            raise refused(AnchorProblem.UNTRUSTED, "got a signature over another hash, expected SHA-2")
-        verifier.verify(response, manifest_imprint(manifest))
+        # What the library warns of, such as a serial number that is not positive, it will refuse one day: the
+        # verdict is not to depend on its version.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CryptographyDeprecationWarning)
+            if not response.signed_data.certificates:
+                raise refused(AnchorProblem.UNTRUSTED, "got a token without its certificate")
+            if not response.signed_data.digest_algorithms <= _SIGNED_WITH:
+                raise refused(AnchorProblem.UNTRUSTED, "got a signature over another hash, expected SHA-2")
+            verifier.verify(response, manifest_imprint(manifest))
     except AnchorError:
         raise
     except (VerificationError, *_CERTIFICATE_FAULTS) as error:
