@@ -23,12 +23,11 @@ BENCHMARKS = {
     "invocation": invocation_path.run,
     "canonical": canonical_state.run,
     "controller": controller_phases.run,
-    "controller-64": controller_isolation.run,
     "claims": claim_receipts.run,
 }
 
 #: What takes minutes, and is run only when it is named.
-LONG = {"claims-stream": claim_stream.run}
+LONG = {"claims-stream": claim_stream.run, "controller-64": controller_isolation.run}
 
 
 def main() -> int:
