@@ -93,14 +93,8 @@ def verify_stream(
         StreamError: a worker has ended, or the deliveries changed from one reading to the next.
         ValueError: two domains of one name, a source that can be read once only, or no worker.
     """
-    known = tuple(domains)
-    if len({domain.name for domain in known}) != len(known):
-        raise ValueError("two domains of one name, expected each name once")
-    if iter(source) is source:
-        raise ValueError("an iterator, expected deliveries that can be read more than once")
-    count = usable_cores() if workers is None else workers
-    if count < 1:
-        raise ValueError(f"{count} workers, expected at least 1")
+    known, count = tuple(domains), usable_cores() if workers is None else workers
+    _check_asked(source, known, count)
     check_auditor(auditor, keyring)
     settings = Settings.of(keyring, auditor, known)
     with worker_pool(count, settings) as pool, Spill() as spill:
@@ -125,6 +119,15 @@ def verify_stream(
     chain = assemble(holdings, gathering.findings(), anchorage, settled.settlement.opened)
     chain = _listing(chain, settled.settlement.digests)
     return judge(chain, settled.settlement.tally, settled.domain)
+
+
+def _check_asked(source: Iterable[Delivered], domains: tuple[Domain, ...], workers: int) -> None:
+    if len({domain.name for domain in domains}) != len(domains):
+        raise ValueError("two domains of one name, expected each name once")
+    if iter(source) is source:
+        raise ValueError("an iterator, expected deliveries that can be read more than once")
+    if workers < 1:
+        raise ValueError(f"{workers} workers, expected at least 1")
 
 
 class _Settled(NamedTuple):
