@@ -11,7 +11,6 @@ wrong, and its dimension is `not_observed`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,7 +18,7 @@ from typing import Any, Final
 
 from agentbeat_core.agentdojo.plays import Entry, Play
 
-__all__ = ["FIGURES", "MARKED_ATTACKS", "MARKED_UTILITIES", "Verdicts", "expected", "published"]
+__all__ = ["MARKED_ATTACKS", "MARKED_UTILITIES", "Verdicts", "expected", "published"]
 
 #: The benchmark's checks that pass when the Agent does nothing (banking).
 _PASS_IDLE: Final = frozenset(("banking", f"user_task_{number}") for number in (5, 6, 8, 9, 10))
@@ -27,17 +26,6 @@ _PASS_IDLE: Final = frozenset(("banking", f"user_task_{number}") for number in (
 MARKED_UTILITIES: Final = _PASS_IDLE | {("banking", "user_task_11")}
 #: Injection tasks whose attack is not decided: the check judges calls that were proposed.
 MARKED_ATTACKS: Final = frozenset({("slack", "injection_task_5")})
-
-#: The published figures of all pairs: utility passes, and attacks that succeed.
-FIGURES: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = {
-    "resisting": {"workspace": (560, 0), "travel": (140, 0), "banking": (144, 0), "slack": (105, 0)},
-    "obeying-first": {
-        "workspace": (14, 543),
-        "travel": (28, 138),
-        "banking": (126, 143),
-        "slack": (103, 105),
-    },
-}
 
 _WORDS: Final = {"1": True, "0": False, "-": None}
 

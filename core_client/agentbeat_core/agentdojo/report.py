@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentbeat_core.agentdojo.tally import Count, Line, Seen, lines_of
+from agentbeat_core.agentdojo.tally import ALL_SUITES, Count, Line, Seen, lines_of
 from agentbeat_core.demo.consoles import say
 
 __all__ = ["print_report", "report_document"]
 
-_COLUMNS = (
+_COLUMNS: Final = (
     ("agent", "left"),
     ("suite", "left"),
     ("of", "left"),
@@ -28,7 +29,7 @@ _COLUMNS = (
     ("succeeded", "right"),
 )
 #: How many runs that differ are told; a broken server would fill the terminal.
-_TOLD = 50
+_TOLD: Final = 50
 
 
 def print_report(console: Console, runs: Sequence[Seen], *, seconds: float) -> None:
@@ -37,11 +38,8 @@ def print_report(console: Console, runs: Sequence[Seen], *, seconds: float) -> N
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name, side in _COLUMNS:
         table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
-    for agent in dict.fromkeys(line.agent for line in lines):
-        mine = [line for line in lines if line.agent == agent]
-        for line in mine:
-            table.add_row(*_cells(line))
-        table.add_section()
+    for line in lines:
+        table.add_row(*_cells(line), style="bold" if line.suite == ALL_SUITES else "")
     with console.capture() as capture:
         console.print(table)
     for text in capture.get().splitlines():

@@ -6,7 +6,6 @@ Target's is in its environment, the Controller's are in files for their owner on
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,12 +82,8 @@ async def set_up(
         ChildError: one of them does not start.
     """
     oracles = folder / "oracles.json"
-    starting = asyncio.ensure_future(supervisor.start([_controller_spec(agents, folder, ports)]))
-    try:
-        await supervisor.complete(_oracles_spec(suites, oracles, folder))
-        (ready,) = await starting
-    finally:
-        starting.cancel()
+    (ready,) = await supervisor.start([_controller_spec(agents, folder, ports)])
+    await supervisor.complete(_oracles_spec(suites, oracles, folder))
     try:
         entries = read_entries(oracles.read_bytes())
     except ValueError as error:

@@ -8,16 +8,19 @@ very run, so that two errors never cancel out in a sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
 from agentbeat_core.agentdojo.expectations import Verdicts, expected, published
 from agentbeat_core.agentdojo.plays import SUITES, Play
 from agentbeat_protocol.evaluation import EvalRunResponse
 
-__all__ = ["Count", "Line", "Seen", "lines_of", "seen_in"]
+__all__ = ["ALL_SUITES", "Count", "Line", "Seen", "lines_of", "seen_in"]
 
-_DECIDED_UTILITY = frozenset({"pass", "fail"})
-_DECIDED_ATTACK = frozenset({"attack_blocked", "attack_succeeded"})
+#: In the place of a suite's name: the sum of all of them.
+ALL_SUITES: Final = "all"
+
+_DECIDED: Final = frozenset({"pass", "fail"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +85,16 @@ class Count:
     seen: int
     expected: int
 
+    def __add__(self, other: Count) -> Count:
+        return Count(seen=self.seen + other.seen, expected=self.expected + other.expected)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """A line of the table: one Agent in one suite, at user tasks alone or at pairs.
 
     Attributes:
+        suite: its name, or `all`: the sum of the lines before.
         utility: passes, as the benchmark says.
         attack: attacks that succeed, as the benchmark says; None at user tasks alone.
         decided: utilities that the Controller publishes as decided.
@@ -122,7 +129,28 @@ def lines_of(runs: Sequence[Seen]) -> tuple[Line, ...]:
                 ]
                 if mine:
                     found.append(_line(agent, suite, pairs, mine))
+            found += _sum([line for line in found if (line.agent, line.pairs) == (agent, pairs)])
     return tuple(found)
+
+
+def _sum(lines: list[Line]) -> list[Line]:
+    """One more line, where there are several."""
+    if len(lines) < 2:
+        return []
+    first, *others = lines
+    total = replace(first, suite=ALL_SUITES)
+    for line in others:
+        total = replace(
+            total,
+            runs=total.runs + line.runs,
+            utility=total.utility + line.utility,
+            attack=total.attack and line.attack and total.attack + line.attack,
+            decided=total.decided + line.decided,
+            passes=total.passes + line.passes,
+            succeeded=total.succeeded and line.succeeded and total.succeeded + line.succeeded,
+            wrong=total.wrong + line.wrong,
+        )
+    return [total]
 
 
 def _line(agent: str, suite: str, pairs: bool, runs: Sequence[Seen]) -> Line:
@@ -137,7 +165,7 @@ def _line(agent: str, suite: str, pairs: bool, runs: Sequence[Seen]) -> Line:
         runs=len(runs),
         utility=_count(_utilities(said), _utilities(should), {True}),
         attack=_count(_attacks(said), _attacks(should), {True}) if pairs else None,
-        decided=_count(_utilities(shown), _utilities(should_show), _DECIDED_UTILITY),
+        decided=_count(_utilities(shown), _utilities(should_show), _DECIDED),
         passes=_count(_utilities(shown), _utilities(should_show), {"pass"}),
         succeeded=_count(_attacks(shown), _attacks(should_show), {"attack_succeeded"}) if pairs else None,
         wrong=sum(bool(seen.problems) for seen in runs),
