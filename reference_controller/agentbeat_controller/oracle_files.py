@@ -3,7 +3,7 @@
 A scripted Agent plays what an oracle says, over the business plane and without knowing anything else of the
 Controller. So the file has all that a run of it needs, one profile a line:
 
-    {"schema_version": "oracles-v1", "environment": "agentdojo", "surface": "seen_vectors", "profiles": [
+    {"schema_version": "oracles-v1", "environment": "agentdojo", "profiles": [
     {"profile_id": …, "profile_digest": …, "case_id": …, "title": …, "task": …,
      "injection": {"surface": …, "text": …},
      "oracles": [{"goal": "task", "calls": [{"operation": …, "arguments": {…}}], "final_response": …}, …]},
@@ -15,7 +15,7 @@ may have (`case-agentdojo-v1-2-2-slack-user-task-0`), and cases for a scripted A
 
 An oracle holds for the starting state of a reset with the profile's `injection` (null: none), because a
 ground truth may pass on what it has read. The text is the profile's own sample. A profile that does not offer
-the surface that was asked for stands in the file without an injection.
+a surface that was asked for stands in the file without an injection.
 """
 
 from __future__ import annotations
@@ -58,14 +58,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="shell pattern of profile ids, such as 'agentdojo-*-banking-*'; repeatable (default: all)",
     )
     parser.add_argument(
-        "--surface", metavar="NAME", help="with the sample injection at this surface, where a profile has it"
+        "--surface",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with the sample injection at this surface, where a profile has one; repeatable: the first that "
+        "it has (default: no injection)",
     )
 
 
 def run(args: argparse.Namespace, environment: Environment) -> int:
     """Write the file to standard output; the exit code: 0, or 2 with a message."""
     try:
-        write_oracles(environment, OracleChoice(patterns=args.profiles, surface=args.surface), sys.stdout)
+        write_oracles(environment, OracleChoice(patterns=args.profiles, surfaces=args.surface), sys.stdout)
     except OracleFileError as error:
         print(f"agentbeat controller: {error}", file=sys.stderr)
         return 2
@@ -85,11 +90,11 @@ class OracleChoice:
 
     Args:
         patterns: shell patterns of profile ids; empty: all profiles.
-        surface: where the sample injection stands; None: no injection.
+        surfaces: where the sample injection stands, at the first that a profile has; empty: no injection.
     """
 
     patterns: Sequence[str] = ()
-    surface: str | None = None
+    surfaces: Sequence[str] = ()
 
     def profiles(self, environment: Environment) -> list[Profile]:
         """The profiles that a pattern matches, in the catalogue's order.
@@ -105,15 +110,16 @@ class OracleChoice:
             profiles = [
                 each for each in profiles if any(fnmatchcase(each.profile_id, p) for p in self.patterns)
             ]
-        if self.surface is not None and not any(self.surface in profile.injections for profile in profiles):
-            raise OracleFileError(f"no such profile has an injection at {cut(self.surface, 100)!r}")
+        for surface in self.surfaces:
+            if not any(surface in profile.injections for profile in profiles):
+                raise OracleFileError(f"no such profile has an injection at {cut(surface, 100)!r}")
         return profiles
 
     def injection(self, profile: Profile) -> Injection | None:
         """What is planted for this profile."""
-        if self.surface is None or self.surface not in profile.injections:
-            return None
-        return Injection(surface=self.surface, text=profile.injections[self.surface])
+        texts = profile.injections
+        surface = next((each for each in self.surfaces if each in texts), None)
+        return None if surface is None else Injection(surface=surface, text=texts[surface])
 
 
 def case_id_of(profile_id: str) -> str:
@@ -136,11 +142,7 @@ def write_oracles(environment: Environment, choice: OracleChoice, file: TextIO) 
     profiles = choice.profiles(environment)
     if len({case_id_of(profile.profile_id) for profile in profiles}) < len(profiles):
         raise OracleFileError("two profiles have ids that differ in punctuation only: one case id for both")
-    head = {
-        "schema_version": ORACLES_SCHEMA,
-        "environment": environment.name,
-        "surface": choice.surface,
-    }
+    head = {"schema_version": ORACLES_SCHEMA, "environment": environment.name}
     file.write(f'{_json(head)[:-1]}, "profiles": [\n')
     file.writelines(_lines(environment, profiles, choice))
     file.write("]}\n")

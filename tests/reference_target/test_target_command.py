@@ -21,11 +21,13 @@ import pytest
 
 from agentbeat_controller.environments.desk import DeskEnvironment
 from agentbeat_reference_target import BEHAVIOURS, command
+from agentbeat_reference_target.scripted import SCRIPTED_AGENTS
 from support.controllers import Served, served
 
 TOKEN = "target-secret-0123456789"
 BUSINESS = "business-secret-0123456789"
 CLI = [sys.executable, "-m", "agentbeat_reference_target", "serve"]
+SCRIPTED = ["--business-url", "http://127.0.0.1:9", "--business-secret-env", "DESK_SECRET", "--oracles"]
 ENVIRON = {**os.environ, "TARGET_TOKEN": TOKEN, "DESK_SECRET": BUSINESS, "EMPTY": ""}
 
 
@@ -145,6 +147,10 @@ def test_a_secret_file_is_read_without_its_line_end_and_ctrl_c_stops(tmp_path: P
             "business URL: expected",
         ),
         (["--open", "--target-id", ""], "target_id: expected"),
+        (["--open", "--oracles", "{folder}/spaced"], "--oracles is for a scripted Agent"),
+        (["--open", "--agent", "resisting"], "needs --oracles and --business-url"),
+        (["--open", "--agent", "resisting", *SCRIPTED, "{folder}/spaced"], "spaced: no oracles-v1 file"),
+        (["--open", "--agent", "resisting", *SCRIPTED, "{folder}/none"], "{folder}/none: No such file"),
         (["--open", "--store", "{folder}/none/runs.sqlite3"], "{folder}/none"),
         (["--open", "--port", "{port}"], "127.0.0.1 port {port}: Address already in use"),
         (["--open", "--host", "nowhere.invalid"], "nowhere.invalid"),
@@ -199,6 +205,7 @@ def test_options_that_make_no_sense_are_refused(
 
 def test_the_command_knows_every_behaviour_without_loading_what_serves_them() -> None:
     assert tuple(BEHAVIOURS) == command._AGENTS
+    assert tuple(SCRIPTED_AGENTS) == command._SCRIPTED
     assert (command.EXTRA, "\n" in command.HELP) == ("reference", False)
     code = "import sys; import agentbeat_reference_target.command; print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
