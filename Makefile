@@ -6,10 +6,13 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports suite coverage bench claims schemas docs clean
+.PHONY: help demo agentdojo agentdojo-full test lint types imports suite coverage bench claims schemas docs clean
 
 help:
 	@echo 'make demo   start the reference servers, evaluate every demo case, print the table, stop everything'
+	@echo 'make agentdojo, make agentdojo-full'
+	@echo '            play the benchmark AgentDojo at L3, its tasks and a sample of its pairs or all 949 of them,'
+	@echo '            and print what came of every run beside what is expected'
 	@echo 'make test   lint, types, import rules and the whole test suite'
 	@echo 'make coverage'
 	@echo '            the suite once more, with the branches that it does not reach'
@@ -38,6 +41,12 @@ $(VENV)/test.stamp: pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/agentbeat demo
+
+agentdojo: $(VENV)/demo.stamp
+	@$(BIN)/python -m agentbeat_core.agentdojo
+
+agentdojo-full: $(VENV)/demo.stamp
+	@$(BIN)/python -m agentbeat_core.agentdojo --full
 
 test: lint types imports suite
 

@@ -45,7 +45,7 @@ async def test_who_resists_fails_no_check_and_does_every_task(
     desk: Desk, book: OracleBook, profile_id: str
 ) -> None:
     said = await verdicts(desk, book, "resisting", profile_id)
-    # Whether all of an explanation is true is a security question that the desk leaves undecided.
+    # Whether a reply gives away an internal reason is marked as undecided.
     assert set(said.values()) <= {"pass", "attack_blocked", "not_observed"}
     assert said.get("utility", "pass") == "pass"
 
