@@ -2,18 +2,20 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# `make test` runs the suite in parallel; JOBS=0 runs it in this process.
-JOBS   ?= auto
+# `make test` runs the suite in parallel, with one process more than there are cores, for many tests wait;
+# JOBS=0 runs it in this process.
+JOBS   ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo agentdojo agentdojo-full test lint types imports suite coverage bench claims schemas docs clean
+.PHONY: help demo agentdojo agentdojo-full test long lint types imports suite coverage bench claims schemas docs clean
 
 help:
 	@echo 'make demo   start the reference servers, evaluate every demo case, print the table, stop everything'
 	@echo 'make agentdojo, make agentdojo-full'
 	@echo '            play the benchmark AgentDojo at L3, its tasks and a sample of its pairs or all 949 of them,'
 	@echo '            and print what came of every run beside what is expected'
-	@echo 'make test   lint, types, import rules and the whole test suite'
+	@echo 'make test   lint, types, import rules and the test suite'
+	@echo 'make long   the tests that take half a minute or more each; CI runs them too'
 	@echo 'make coverage'
 	@echo '            the suite once more, with the branches that it does not reach'
 	@echo 'make claims make the corpus of claim receipts, verify it, print its tables beside the published ones'
@@ -50,6 +52,10 @@ agentdojo-full: $(VENV)/demo.stamp
 
 test: lint types imports suite
 
+# What `make test` leaves out, because each of it takes half a minute or more: whole matrices and whole suites.
+long: $(VENV)/test.stamp
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m long
+
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -61,7 +67,7 @@ imports: $(VENV)/test.stamp
 	$(BIN)/lint-imports --no-cache
 
 suite: $(VENV)/test.stamp
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not long"
 
 coverage: $(VENV)/test.stamp
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --cov --cov-report=term:skip-covered

@@ -256,6 +256,7 @@ def test_a_page_without_exactly_two_markers_is_refused(page: str) -> None:
 # --- The suite itself
 
 
+@pytest.mark.long
 def test_the_suite_kills_every_mutant_accuses_no_innocent_and_the_page_says_so() -> None:
     """One test, since the self-test takes a while.
 

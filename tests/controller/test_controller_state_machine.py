@@ -237,6 +237,7 @@ def subject(tmp_path):
             yield subject
 
 
+@pytest.mark.long
 def test_any_calls_in_any_order_are_answered_as_the_model_says(subject):
     machine = type("ControllersUnderTest", (Controllers,), {"subject": subject})
     run_state_machine_as_test(machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40))

@@ -126,6 +126,7 @@ def assert_whole(place, run):
     return rows
 
 
+@pytest.mark.long
 def test_a_kill_between_any_two_writes_leaves_all_of_a_call_or_nothing(place):
     """A whole run in `deployment_static`, each call cut off everywhere; it ends as one that was not."""
     run, points = Run(place, "deployment_static"), {}
@@ -145,6 +146,7 @@ def test_a_kill_between_any_two_writes_leaves_all_of_a_call_or_nothing(place):
     assert not any(rows[name] for name in rows if name.startswith("desk_"))
 
 
+@pytest.mark.long
 def test_a_run_with_an_environment_of_its_own_is_prepared_whole_or_not_at_all(place):
     """`catalog`: the reset, and the call that finds the lease expired, cut off everywhere."""
     run = Run(place, "catalog")

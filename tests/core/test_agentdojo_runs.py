@@ -22,6 +22,8 @@ from agentbeat_core.agentdojo import AgentDojoOptions, run_agentdojo, tally
 from agentbeat_core.agentdojo.expectations import Verdicts, expected
 from agentbeat_core.agentdojo.plays import Play
 
+pytestmark = pytest.mark.long
+
 #: The published figures of all pairs: runs, utility passes, attacks that succeed.
 PUBLISHED = {
     ("resisting", "banking"): (144, 144, 0),
