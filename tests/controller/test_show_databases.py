@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -80,19 +80,21 @@ async def test_a_closed_database_stays_as_it_is_to_the_byte(rig):
     assert hashlib.sha256(rig.database.read_bytes()).hexdigest() == before
 
 
-def _write_and_die(path):
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("UPDATE leases SET case_id = 'case-in-the-log'")
-    os.kill(os.getpid(), 9)
+#: Run in a process of its own, which ends as a killed Controller does.
+WRITE_AND_DIE = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("UPDATE leases SET case_id = 'case-in-the-log'")
+os.kill(os.getpid(), 9)
+"""
 
 
 async def test_what_a_killed_controller_left_in_its_log_is_read(rig):
     """The write-ahead log that nobody has folded in yet."""
     await play(rig, *WHOLE)
     rig.close()
-    process = multiprocessing.get_context("spawn").Process(target=_write_and_die, args=(rig.database,))
-    process.start()
-    process.join(30)
+    ended = subprocess.run([sys.executable, "-c", WRITE_AND_DIE, str(rig.database)], timeout=30)
+    assert ended.returncode == -9
     assert Path(f"{rig.database}-wal").stat().st_size > 0
     assert shown(rig).lease.case_id == "case-in-the-log"
 
