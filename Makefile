@@ -45,10 +45,10 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/agentbeat demo
 
 agentdojo: $(VENV)/demo.stamp
-	@$(BIN)/python -m agentbeat_core.agentdojo
+	@$(BIN)/agentbeat agentdojo
 
 agentdojo-full: $(VENV)/demo.stamp
-	@$(BIN)/python -m agentbeat_core.agentdojo --full
+	@$(BIN)/agentbeat agentdojo --full
 
 test: lint types imports suite
 
