@@ -1,11 +1,13 @@
-"""AgentDojo's tools over MCP: those of the lease's task, played to the benchmark's own verdict."""
+"""AgentDojo's tools over MCP, played to the benchmark's own verdict; what the run changed can be shown."""
 
 import pytest
 
+from agentbeat_controller.showing.table import table
 from agentbeat_protocol import read_json
 from support.agentdojo_runs import PREFIX, planted
 from support.controllers import BUSINESS_SECRETS, Rig, Run
 from support.mcp_clients import over_mcp
+from support.shown_runs import shown
 
 PAIR = f"{PREFIX}-banking-user_task_0-injection_task_0"
 
@@ -43,3 +45,6 @@ async def test_a_ground_truth_over_mcp_passes_with_the_tools_of_its_suite_alone(
     assert verified["verdicts"]["utility"]["verdict"] == "pass"
     state = read_json((await run.client.get(run.snapshot_path("after"))).content)
     assert [line["operation"] for line in state["calls"]] == [call.operation for call in task.calls]
+    told = table(shown(rig), colour=False, width=120)
+    assert "transactions" in told
+    assert all(call.operation in told for call in task.calls)
