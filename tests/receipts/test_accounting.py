@@ -194,7 +194,7 @@ def test_values_that_do_not_add_up_break_the_identity() -> None:
         ClaimFinding(Fault.IDENTITY_BROKEN, f"v-1.{run}", "margin without a sale")
         for run in ("capped.1", "capped.2", "free.1")
     ]
-    assert ClaimFinding(Fault.IDENTITY_BROKEN, "", "20 transactions") in findings
+    assert ClaimFinding(Fault.IDENTITY_BROKEN, "", "20 transactions", 20) in findings
 
 
 def test_receipts_that_disclose_other_values_than_promised_are_not_accounted_for() -> None:

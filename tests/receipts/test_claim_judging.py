@@ -76,10 +76,10 @@ def test_values_and_nulls_are_shown() -> None:
 def test_many_findings_are_summed_up() -> None:
     findings = judged(batch(report=lambda cells: ())).claim("C4").findings
     assert len(findings) == 4
-    assert ClaimFinding(Fault.CELL_MISSING, "", "32 in all") in findings
+    assert ClaimFinding(Fault.CELL_MISSING, "", "32 in all", 32) in findings
     unseen = judged(unopened(batch())).claim("sale").findings
     assert len(unseen) == 4
-    assert ClaimFinding(Fault.EVIDENCE_ABSENT, "", "20 transactions") in unseen
+    assert ClaimFinding(Fault.EVIDENCE_ABSENT, "", "20 transactions", 20) in unseen
 
 
 @pytest.mark.parametrize("gravest", range(len(PRECEDENCE)))

@@ -161,7 +161,7 @@ def test_values_that_are_no_account_refute_the_account_only() -> None:
     report = judged(batch(), domain=Kiosk(unsound="margin without a sale"))
     invalid = {claim.claim for claim in report.claims if claim.verdict is Verdict.INVALID}
     assert invalid == {"C4"}
-    assert ClaimFinding(Fault.IDENTITY_BROKEN, "", "20 transactions") in report.claim("C4").findings
+    assert ClaimFinding(Fault.IDENTITY_BROKEN, "", "20 transactions", 20) in report.claim("C4").findings
 
 
 def test_every_reason_of_the_engine_has_its_witness() -> None:

@@ -247,7 +247,7 @@ def test_findings_beyond_the_limit_are_the_first_whatever_their_order() -> None:
         gathering.add([*found, other])
         gathering.add(found[:7])
         kept = gathering.findings()
-        more = Finding(Reason.TICKET_MISSING, "…", "more than these 10")
+        more = Finding(Reason.TICKET_MISSING, "…", "more than these 10", more=True)
         assert kept == sorted([*sorted(found)[:10], more, other])
 
 

@@ -92,6 +92,7 @@ def judge(
         stages=dict(tally.stages),
         settled=tally.opened,
         statuses=dict(tally.statuses),
+        runs=dict(tally.runs),
         anchored_at=chain.anchored_at,
     )
 
@@ -184,7 +185,7 @@ def _first_few(findings: Iterable[ClaimFinding]) -> Iterator[ClaimFinding]:
             yield finding
     for fault, count in counted.items():
         if count > EXAMPLES and fault not in summed_up:
-            yield ClaimFinding(fault, "", f"{count} in all")
+            yield ClaimFinding(fault, "", f"{count} in all", count)
 
 
 def _exact(total: int, count: int) -> Pair:

@@ -25,11 +25,13 @@ class ClaimFinding:
         fault: the code.
         subject: the assignment, cell, group or contract that it is about; empty for the whole batch.
         detail: got and expected, short.
+        count: how many places it stands for; more than 1 where the others of its fault are examples only.
     """
 
     fault: Fault
     subject: str = ""
     detail: str = ""
+    count: int = 1
 
     @property
     def rule(self) -> FaultRule:
@@ -146,6 +148,7 @@ class ClaimReport:
         stages: how many transactions had each stage come out again.
         settled: how many transactions were opened and replayed.
         statuses: terminals by status.
+        runs: terminals by profile and arm.
         anchored_at: the anchor's time.
     """
 
@@ -157,6 +160,7 @@ class ClaimReport:
     stages: Mapping[str, int]
     settled: int
     statuses: Mapping[str, int]
+    runs: Mapping[tuple[str, str], int]
     anchored_at: Instant | None
 
     def claim(self, name: str) -> ClaimVerdict:

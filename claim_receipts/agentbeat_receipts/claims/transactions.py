@@ -31,7 +31,7 @@ def listed(counted: ClaimTally) -> Iterator[ClaimFinding]:
     yield from (ClaimFinding(*example) for example in counted.examples)
     for fault, count in counted.faults.items():
         if count > sum(example[0] is fault for example in counted.examples):
-            yield ClaimFinding(fault, "", f"{count} transactions")
+            yield ClaimFinding(fault, "", f"{count} transactions", count)
 
 
 def resting_findings(tally: Tally, domain: Domain | None, claims: Iterable[str]) -> Iterator[ClaimFinding]:

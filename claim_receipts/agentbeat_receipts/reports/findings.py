@@ -5,7 +5,6 @@ A batch can break one rule in a hundred thousand places. A reader needs the rule
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -22,9 +21,6 @@ PLACES: Final = 20
 
 _SUBJECT: Final = 200
 _DETAIL: Final = 300
-
-#: What a finding without a place says when it stands for all of its reason.
-_TOTAL: Final = re.compile(r"([0-9]+) (?:transactions|in all)")
 
 _ORDER: Final = tuple(Verdict)
 
@@ -48,6 +44,7 @@ class ReasonGroup:
         verdict: of that; Pass for what is only noted.
         rule: what holds where the reason is not found.
         count: how often it was found.
+        at_least: it was found more often; a long batch's findings are kept up to a limit.
         places: the first few.
     """
 
@@ -57,12 +54,18 @@ class ReasonGroup:
     verdict: Verdict
     rule: str
     count: int
+    at_least: bool = False
     places: tuple[Place, ...]
 
     @property
     def more(self) -> int:
         """How many places are left out."""
         return self.count - len(self.places)
+
+    @property
+    def times(self) -> str:
+        """How often it was found, to stand after its code; empty for once."""
+        return "" if self.count == 1 else f" ×{self.count}{' or more' if self.at_least else ''}"
 
 
 def chain_reasons(chain: ChainReport) -> tuple[ReasonGroup, ...]:
@@ -77,8 +80,9 @@ def chain_reasons(chain: ChainReport) -> tuple[ReasonGroup, ...]:
             concerns=str(held[0].rule.scope),
             verdict=held[0].rule.verdict,
             rule=held[0].rule.text,
-            count=len(held),
-            places=_places(held),
+            count=sum(not finding.more for finding in held),
+            at_least=any(finding.more for finding in held),
+            places=_places(finding for finding in held if not finding.more),
         )
         for code, held in found.items()
     ]
@@ -97,18 +101,13 @@ def claim_reasons(verdict: ClaimVerdict) -> tuple[ReasonGroup, ...]:
             concerns=verdict.claim,
             verdict=held[0].rule.verdict,
             rule=held[0].rule.text,
-            count=_count(held),
-            places=_places(finding for finding in held if not _TOTAL.fullmatch(finding.detail)),
+            # A verdict has the first few findings of a fault, and then one that stands for all.
+            count=max(len(held), *(finding.count for finding in held)),
+            places=_places(finding for finding in held if finding.count == 1),
         )
         for code, held in found.items()
     ]
     return tuple(sorted(groups, key=_rank))
-
-
-def _count(found: list[ClaimFinding]) -> int:
-    """How often a reason was found: a verdict has the first few findings, and then one with the total."""
-    totals = [_TOTAL.fullmatch(finding.detail) for finding in found if not finding.subject]
-    return max([len(found), *(int(total[1]) for total in totals if total is not None)])
 
 
 def _places(found: Iterable[Finding | ClaimFinding]) -> tuple[Place, ...]:

@@ -47,7 +47,7 @@ class Gathering:
         """What is kept, sorted."""
         for reason in self._found:
             self._keep_first(reason)
-        more = [Finding(reason, "…", f"more than these {self._limit}") for reason in self._cut]
+        more = [Finding(reason, "…", f"more than these {self._limit}", more=True) for reason in self._cut]
         return sorted([*(finding for found in self._found.values() for finding in found), *more])
 
     def _keep_first(self, reason: Reason) -> None:

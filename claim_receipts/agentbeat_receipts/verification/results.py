@@ -37,11 +37,13 @@ class Finding:
         reason: the code.
         subject: the assignment, object digest or delivery path that it is about.
         detail: got and expected, short.
+        more: it is about all further places of its reason, which are not kept one by one.
     """
 
     reason: Reason
     subject: str
     detail: str = ""
+    more: bool = False
 
     @property
     def rule(self) -> Rule:
