@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +11,18 @@ import pytest
 from agentbeat_receipts.claims import ClaimReport
 from agentbeat_receipts.objects import Arm, Assignment, Manifest
 from agentbeat_receipts.reports.chains import Gap, Link, Loose, Run, chain_view
+from agentbeat_receipts.reports.findings import chain_reasons
 from agentbeat_receipts.reports.html import to_html
+from agentbeat_receipts.reports.json_report import to_json
 from agentbeat_receipts.reports.matrices import coverage_matrix
 from agentbeat_receipts.reports.reasoning import reasoning_lines
+from agentbeat_receipts.streams.gathering import Gathering
 from agentbeat_receipts.verification import Finding, Reason
 from support.claim_batches import Making, batch, judged, kiosk_manifest
 from support.kiosk import PROFILES
-from support.receipt_batches import COMPONENT_DIGESTS, Parts, honest, manifest, verified
+from support.receipt_batches import COMPONENT_DIGESTS, Parts, deliveries, honest, manifest, verified
 from support.receipt_tampering import fork, rival_terminal
+from support.streamed import streamed
 
 MISSING = "v-3.capped.1"
 PLAIN = Making(manifest=kiosk_manifest(contracts=()))
@@ -64,7 +69,8 @@ def test_of_a_long_matrix_the_profiles_that_lack_something_are_kept(sound: Claim
         arrived=len(held),
         expected=6000,
     )
-    matrix = coverage_matrix(chain, rows=10)
+    runs = {(entry.profile, entry.arm): 1 for entry in promised.assignments if entry.assignment in held}
+    matrix = coverage_matrix(replace(sound, chain=chain, runs=runs), rows=10)
     assert matrix is not None
     assert [row.profile for row in matrix.rows][-2:] == ["p-0150", "p-0299"]
     assert (len(matrix.rows), matrix.more_rows, len(matrix.arms), matrix.more_arms) == (10, 290, 16, 4)
@@ -73,16 +79,53 @@ def test_of_a_long_matrix_the_profiles_that_lack_something_are_kept(sound: Claim
 
 
 def test_terminals_that_were_only_counted_are_told_from_the_findings(short: ClaimReport) -> None:
-    streamed = replace(short.chain, terminals={})
-    assert coverage_matrix(streamed) == coverage_matrix(short.chain)
-    assert not chain_view(streamed).listed
-    assert "19 receipts are held" in to_html(replace(short, chain=streamed))
+    streamed = replace(short, chain=replace(short.chain, terminals={}))
+    assert coverage_matrix(streamed) == coverage_matrix(short)
+    assert not chain_view(streamed.chain).listed
+    assert "19 receipts are held" in to_html(streamed)
+
+
+def without_two_visitors() -> Parts:
+    """Eight terminals are missing."""
+    parts = batch(PLAIN)
+    held = {name: made for name, made in parts.receipts.items() if not name.startswith(("v-2.", "v-4."))}
+    return replace(parts, receipts=held)
+
+
+def test_where_a_stream_does_not_keep_every_finding_the_missing_are_still_counted_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(Gathering.__init__.__kwdefaults__, "limit", 3)
+    parts = without_two_visitors()
+    held, counted = judged(parts), streamed(deliveries(parts.documents()))
+    (group,) = [group for group in chain_reasons(counted.chain) if group.code == "terminal_missing"]
+    assert (group.count, group.at_least) == (3, True)
+
+    whole, matrix = coverage_matrix(held), coverage_matrix(counted)
+    assert whole is not None
+    assert matrix is not None
+    assert replace(matrix, missing=whole.missing) == whole
+    assert (matrix.missing_count, matrix.whole_rows) == (8, 3)
+    assert set(matrix.missing) == {place.subject for place in group.places} < set(whole.missing)
+
+
+def test_reports_say_of_what_was_not_kept_that_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Gathering.__init__.__kwdefaults__, "limit", 3)
+    parts = without_two_visitors()
+    report = streamed(deliveries(parts.documents()))
+    page, written = to_html(report), json.loads(to_json(report))
+    assert "and 5 more, which are not listed here" in page
+    (reason,) = [reason for reason in written["reasons"] if reason["code"] == "terminal_missing"]
+    assert (reason["count"], reason["at_least"], len(reason["places"])) == (3, True, 3)
+    assert (written["coverage"]["missing_count"], len(written["coverage"]["missing"])) == (8, 3)
+    assert "terminal_missing ×3 or more" in "\n".join(reasoning_lines(report, "coverage"))
 
 
 def test_without_a_manifest_nobody_knows_who_is_missing(sound: ClaimReport) -> None:
     chain = replace(sound.chain, manifest=None, expected=None)
-    assert coverage_matrix(chain) is None
-    assert "nobody knows what was promised" in to_html(replace(sound, chain=chain, title=None))
+    bare = replace(sound, chain=chain, title=None)
+    assert coverage_matrix(bare) is None
+    assert "nobody knows what was promised" in to_html(bare)
 
 
 # The chain.

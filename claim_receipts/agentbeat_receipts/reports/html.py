@@ -58,7 +58,7 @@ def to_html(report: ClaimReport) -> str:
         "claims": ("Claims", claims_section(report)),
         "licence": ("What may be said", licences_section(report)),
         "analyses": ("Analyses", analyses_section(report)),
-        "coverage": ("Coverage", coverage_section(report.chain)),
+        "coverage": ("Coverage", coverage_section(report)),
         "chain": ("Chain", chain_section(report.chain)),
         "findings": ("Findings", findings_section(report)),
         "caveats": ("What even a Pass does not say", _caveats(report)),

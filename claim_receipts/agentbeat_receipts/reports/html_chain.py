@@ -23,16 +23,16 @@ _REASONS: Final = 120
 _DIGEST: Final = 19
 
 
-def coverage_section(chain: ChainReport) -> list[Markup]:
+def coverage_section(report: ClaimReport) -> list[Markup]:
     """Profiles by arms: who arrived, and who is missing."""
-    matrix = coverage_matrix(chain)
+    matrix = coverage_matrix(report)
     if matrix is None:
         return [element("p", "Without a manifest nobody knows what was promised.")]
-    parts = [element("p", _coverage_line(matrix, chain))]
+    parts = [element("p", _coverage_line(matrix, report.chain))]
     if matrix.missing:
         items = [element("li", element("code", name)) for name in matrix.missing]
         more = matrix.missing_count - len(matrix.missing)
-        items += [element("li", f"and {more} more")] if more else []
+        items += [element("li", f"and {more} more, which are not listed here")] if more else []
         parts += [element("h3", "Missing"), element("ul", *items, class_="places")]
     heads = ["Profile", *(cut(arm) for arm in matrix.arms)]
     rows = [
@@ -149,7 +149,8 @@ def _reason(groups: list[ReasonGroup]) -> Markup:
     items = [_place(subject, detail) for subject, detail in list(places)[:20] if subject or detail]
     more = max(group.more for group in groups)
     if more:
-        items.append(element("li", f"and {more} more"))
+        least = "at least " if any(group.at_least for group in groups) else ""
+        items.append(element("li", f"and {least}{more} more"))
     if items:
         parts.append(element("ul", *items, class_="places"))
     return element("div", *parts, class_="reason", id=f"reason-{first.code}")

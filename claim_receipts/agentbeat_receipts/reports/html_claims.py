@@ -90,7 +90,7 @@ def _why(claim: ClaimVerdict) -> Iterator[str]:
     parts: list[str] = []
     for group in reasons[:_REASONS]:
         link = element("a", group.code, href=f"#reason-{group.code}", title=group.rule, class_="code")
-        parts += [link, f" ×{group.count}" if group.count > 1 else "", ", "]
+        parts += [link, group.times, ", "]
     if len(reasons) > _REASONS:
         parts += [f"and {len(reasons) - _REASONS} more", ", "]
     nulls = list(claim.nulls.items())

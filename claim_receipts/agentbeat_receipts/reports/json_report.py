@@ -66,6 +66,9 @@ class ReasonPart(_Part):
     verdict: Verdict
     rule: str = Field(description="What holds where the reason is not found.")
     count: Counted
+    at_least: bool = Field(
+        description="It was found more often than `count`: a long batch's findings are kept up to a limit."
+    )
     places: tuple[PlacePart, ...] = Field(description="The first few of `count`.")
 
 
@@ -117,8 +120,10 @@ class CoveragePart(_Part):
 
     expected: Counted | None = Field(description="Assignments of the manifest; null without one.")
     arrived: Counted
-    missing: tuple[str, ...] = Field(description="Assignments without a terminal; the first few.")
-    missing_count: Counted | None
+    missing: tuple[str, ...] = Field(
+        description="Assignments without one terminal: some of `missing_count`, in manifest order."
+    )
+    missing_count: Counted | None = Field(description="How many there are; null without a manifest.")
     statuses: dict[str, Counted]
 
 
@@ -196,7 +201,7 @@ def to_json(report: ClaimReport) -> str:
 
 
 def _coverage(report: ClaimReport) -> CoveragePart:
-    matrix = coverage_matrix(report.chain, rows=1, arms=1)
+    matrix = coverage_matrix(report, rows=1, arms=1)
     return CoveragePart(
         expected=report.chain.expected,
         arrived=report.chain.arrived,
@@ -261,6 +266,7 @@ def _reason(group: ReasonGroup) -> ReasonPart:
         verdict=group.verdict,
         rule=group.rule,
         count=group.count,
+        at_least=group.at_least,
         places=places,
     )
 

@@ -2,14 +2,21 @@
 
 A cell counts the replicates that were promised and those whose one sound terminal is held. What is shown is
 bounded: of a long matrix the profiles with something missing come first, and what is left out is counted.
+
+Counts are those of the verdict, exact for a batch of any length. The names of what is missing are looked up:
+among the terminals, or, where a stream has only counted them, among the findings, which do not name each.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
+from agentbeat_receipts.claims.results import ClaimReport
+from agentbeat_receipts.objects import Manifest
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import ChainReport
 
@@ -47,7 +54,8 @@ class Matrix:
         rows: the profiles in manifest order.
         more_arms, more_rows: how many of each are left out.
         whole_rows: how many profiles lack nothing.
-        missing: assignments without a terminal, in manifest order; the first few.
+        missing: assignments without one terminal, in manifest order; the first few of those whose names are
+            known.
         missing_count: how many there are.
     """
 
@@ -60,68 +68,50 @@ class Matrix:
     missing_count: int
 
 
-def coverage_matrix(chain: ChainReport, *, rows: int = ROWS, arms: int = ARMS) -> Matrix | None:
+def coverage_matrix(report: ClaimReport, *, rows: int = ROWS, arms: int = ARMS) -> Matrix | None:
     """The matrix; None without a manifest, for then nobody knows what was promised.
 
     Args:
         rows: the most profiles that are shown.
         arms: the most arms that are shown.
     """
-    manifest = chain.manifest
+    manifest, arrived = report.chain.manifest, report.runs
     if manifest is None:
         return None
-    absent = _absent(chain)
-    expected: Counter[tuple[str, str]] = Counter()
-    arrived: Counter[tuple[str, str]] = Counter()
-    missing = []
-    for entry in manifest.assignments:
-        expected[entry.profile, entry.arm] += 1
-        if entry.assignment in absent:
-            missing.append(entry.assignment)
-        else:
-            arrived[entry.profile, entry.arm] += 1
+    expected = Counter((entry.profile, entry.arm) for entry in manifest.assignments)
+    short = {place: count - arrived.get(place, 0) for place, count in expected.items()}
+    lacking = {profile for (profile, _), count in short.items() if count}
     names = [arm.arm for arm in manifest.arms]
-    lacking = [
-        profile
-        for profile in manifest.profiles
-        if any(arrived[profile, arm] < expected[profile, arm] for arm in names)
-    ]
     shown = _shown(manifest.profiles, lacking, rows)
+
+    def cell(place: tuple[str, str]) -> MatrixCell | None:
+        return MatrixCell(expected[place], arrived.get(place, 0)) if expected[place] else None
+
     return Matrix(
         arms=tuple(names[:arms]),
-        rows=tuple(
-            MatrixRow(
-                profile,
-                tuple(
-                    MatrixCell(expected[profile, arm], arrived[profile, arm])
-                    if expected[profile, arm]
-                    else None
-                    for arm in names[:arms]
-                ),
-            )
-            for profile in shown
-        ),
+        rows=tuple(MatrixRow(name, tuple(cell((name, arm)) for arm in names[:arms])) for name in shown),
         more_arms=max(0, len(names) - arms),
         more_rows=len(manifest.profiles) - len(shown),
         whole_rows=len(manifest.profiles) - len(lacking),
-        missing=tuple(missing[:MISSING]),
-        missing_count=len(missing),
+        missing=tuple(islice(_missing(report.chain, manifest), MISSING)),
+        missing_count=sum(short.values()),
     )
 
 
-def _absent(chain: ChainReport) -> set[str]:
-    """Assignments without one sound terminal."""
-    if chain.manifest is None or len(chain.terminals) < chain.arrived:
-        # Terminals of a stream are counted and not kept; the findings name those that are missing.
-        return {finding.subject for finding in chain.findings if finding.reason in _NO_TERMINAL}
-    return {entry.assignment for entry in chain.manifest.assignments} - chain.terminals.keys()
+def _missing(chain: ChainReport, manifest: Manifest) -> Iterator[str]:
+    """Assignments that are known to be without one sound terminal, in manifest order."""
+    names = (entry.assignment for entry in manifest.assignments)
+    if len(chain.terminals) == chain.arrived:
+        return (name for name in names if name not in chain.terminals)
+    found = {finding.subject for finding in chain.findings if finding.reason in _NO_TERMINAL}
+    return (name for name in names if name in found)
 
 
-def _shown(profiles: tuple[str, ...], lacking: list[str], limit: int) -> list[str]:
+def _shown(profiles: tuple[str, ...], lacking: set[str], limit: int) -> list[str]:
     """At most `limit` profiles in manifest order; those that lack something are the last to be left out."""
     if len(profiles) <= limit:
         return list(profiles)
-    short = set(lacking[:limit])
+    short = set(islice((profile for profile in profiles if profile in lacking), limit))
     room = limit - len(short)
     kept = []
     for profile in profiles:

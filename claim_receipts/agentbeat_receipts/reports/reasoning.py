@@ -83,8 +83,7 @@ def _claim(claim: ClaimVerdict, manifest: Manifest | None) -> Iterator[str]:
 
 
 def _reason(group: ReasonGroup) -> Iterator[str]:
-    times = "" if group.count == 1 else f" ×{group.count}"
-    yield f"- {group.code}{times} ({group.layer}, {group.verdict})"
+    yield f"- {group.code}{group.times} ({group.layer}, {group.verdict})"
     yield from labelled("  rule", group.rule)
     for place in group.places[:_PLACES]:
         said = ": ".join(part for part in (place.subject, place.detail) if part)
@@ -92,6 +91,6 @@ def _reason(group: ReasonGroup) -> Iterator[str]:
             yield from labelled("  at", said)
     more = group.count - _PLACES
     if more > 0:
-        yield from labelled("", f"and {more} more")
+        yield from labelled("", f"and {'at least ' if group.at_least else ''}{more} more")
     if group.code in _ADVICE:
         yield from labelled("  to do", _ADVICE[group.code])

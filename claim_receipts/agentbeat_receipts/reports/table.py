@@ -134,7 +134,7 @@ def _claims(report: ClaimReport, width: int) -> Table:
 
 def _why(claim: ClaimVerdict) -> str:
     groups = claim_reasons(claim)
-    parts = [_counted(group.code, group.count) for group in groups[:_REASONS]]
+    parts = [f"{group.code}{group.times}" for group in groups[:_REASONS]]
     if len(groups) > _REASONS:
         parts.append(f"and {len(groups) - _REASONS} more")
     parts += [_counted(f"null: {cut(name)}", count) for name, count in list(claim.nulls.items())[:_REASONS]]
@@ -177,7 +177,7 @@ def _reasons(report: ClaimReport) -> Iterator[Text]:
 def _reason(group: ReasonGroup) -> Iterator[Text]:
     style = "dim" if group.verdict is Verdict.PASS else _STYLES[group.verdict]
     text = Text()
-    text.append(_counted(group.code, group.count), style)
+    text.append(f"{group.code}{group.times}", style)
     text.append(f"  {group.layer}, {cut(group.concerns)}: ", "dim")
     text.append(group.rule)
     yield text
@@ -187,7 +187,7 @@ def _reason(group: ReasonGroup) -> Iterator[Text]:
             yield Text(f"  - {said}")
     more = group.count - min(_PLACES, len(group.places))
     if more > 0:
-        yield Text(f"  - and {number_text(more)} more", "dim")
+        yield Text(f"  - and {'at least ' if group.at_least else ''}{number_text(more)} more", "dim")
 
 
 def _licences(report: ClaimReport) -> Iterator[Text]:
