@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from agentbeat_protocol import controller, evidence, invocations, state_receipts
 from agentbeat_protocol.evaluation import cases, registries, requests, responses
 
-__all__ = ["MODELS", "generated_schema", "schema_names", "schema_text"]
+__all__ = ["MODELS", "generated_schema", "schema_document", "schema_names", "schema_text"]
 
 MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "target-invocation-v1": invocations.Invocation,
@@ -74,12 +74,17 @@ def schema_text(name: str) -> str:
 
 def generated_schema(name: str) -> str:
     """The JSON Schema of that name as the models give it now."""
-    schema = {
+    return schema_document(name, MODELS[name].model_json_schema(mode="validation"))
+
+
+def schema_document(name: str, schema: Mapping[str, Any]) -> str:
+    """A schema under its name, as the file that is shipped. The other rooms write theirs with it too."""
+    document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:agentbeat:{name}",
-        **_without_null_defaults(MODELS[name].model_json_schema(mode="validation")),
+        **_without_null_defaults(schema),
     }
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _without_null_defaults(node: Any) -> Any:

@@ -105,6 +105,17 @@ def test_what_the_reader_refuses_by_its_shape_the_schema_refuses_too(change: Any
     assert not validator("claims-document-v1").is_valid(made)
 
 
+def test_a_checkpoint_over_no_ticket_is_refused_by_reader_and_schema() -> None:
+    from agentbeat_protocol import ProtocolError
+    from agentbeat_receipts.objects import Checkpoint
+
+    made = wire(FIRST[Checkpoint])
+    made["body"]["tickets"] = []
+    with pytest.raises(ProtocolError):
+        read_document(json.dumps(made).encode())
+    assert not validator("claims-document-v1").is_valid(made)
+
+
 def test_what_nobody_signs_has_no_signature_in_the_schema_either() -> None:
     made = wire(FIRST[Opening])
     assert validator("claims-document-v1").is_valid(made)

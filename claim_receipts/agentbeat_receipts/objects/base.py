@@ -36,6 +36,7 @@ __all__ = [
     "Positive",
     "SafeInteger",
     "SetOf",
+    "SomeOf",
     "Text",
     "Value",
     "type_name",
@@ -127,6 +128,8 @@ Base64 = Annotated[str, AfterValidator(_one_base64)]
 ExactJSON = Annotated[Any, BeforeValidator(_normal_form)]
 #: A declared set: read in any order, kept in the order of canonical bytes, no element twice.
 SetOf = Annotated[tuple[ItemT, ...], Strictness(False), AfterValidator(_in_set_order)]
+#: One with an element at least. Said after the validator, the length would be a text's in the schema.
+SomeOf = Annotated[tuple[ItemT, ...], Field(min_length=1), Strictness(False), AfterValidator(_in_set_order)]
 
 SafeInteger = Annotated[int, Field(ge=-MAX_INTEGER, le=MAX_INTEGER)]
 Counted = Annotated[int, Field(ge=0, le=MAX_INTEGER)]

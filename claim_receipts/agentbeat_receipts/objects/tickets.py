@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
-    Field,
     SerializerFunctionWrapHandler,
     ValidatorFunctionWrapHandler,
     WrapSerializer,
@@ -19,7 +18,7 @@ from pydantic import (
 
 from agentbeat_protocol.models import Digest
 from agentbeat_receipts.digests import Digests
-from agentbeat_receipts.objects.base import Body, Counted, Id, SetOf, type_name
+from agentbeat_receipts.objects.base import Body, Counted, Id, SomeOf, type_name
 
 __all__ = ["Checkpoint", "ClosingRecord", "Ticket"]
 
@@ -51,9 +50,7 @@ class Checkpoint(Body):
     manifest: Digest
     anchor: Digest | None
     #: A tuple, or where there are many the `Digests` that equal it.
-    tickets: Annotated[
-        SetOf[Digest], Field(min_length=1), WrapValidator(_digests), WrapSerializer(_written_digests)
-    ]
+    tickets: Annotated[SomeOf[Digest], WrapValidator(_digests), WrapSerializer(_written_digests)]
 
 
 class ClosingRecord(Body):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from agentbeat_protocol.schemas import schema_document
 from agentbeat_receipts.bundles import FormatFile
 from agentbeat_receipts.keyring_files import PublicFile
 from agentbeat_receipts.objects import SIGNER, Body
@@ -20,7 +20,6 @@ __all__ = ["generated_schema", "schema_names"]
 
 Schema = dict[str, Any]
 
-_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REF: Final = "#/$defs/{model}"
 
 
@@ -94,18 +93,4 @@ def generated_schema(name: str) -> str:
     Raises:
         KeyError: there is no schema of that name.
     """
-    schema = {"$schema": _DRAFT, "$id": f"urn:agentbeat:{name}", **_without_null_defaults(_MAKERS[name]())}
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-
-
-def _without_null_defaults(node: Any) -> Any:
-    """Absence is not null: pydantic's default for an absent member says nothing about what is written."""
-    if isinstance(node, dict):
-        return {
-            name: _without_null_defaults(value)
-            for name, value in node.items()
-            if not (name == "default" and value is None)
-        }
-    if isinstance(node, list):
-        return [_without_null_defaults(item) for item in node]
-    return node
+    return schema_document(name, _MAKERS[name]())

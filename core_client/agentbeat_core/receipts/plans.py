@@ -17,6 +17,7 @@ out the members that have one choice, or a plain default: the exact bootstrap, n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -34,11 +35,11 @@ from agentbeat_protocol.identifiers import EntityId
 from agentbeat_protocol.models import Array, ExactDecimal, Name, NotNull, Strict, rule_error, validated
 from agentbeat_receipts.domains.agent_eval import DOMAIN
 from agentbeat_receipts.objects import ComparisonGroup, Contract, RetryPolicy
-from agentbeat_receipts.objects.base import Id, Positive, SetOf, Text
+from agentbeat_receipts.objects.base import Id, Positive, SetOf, SomeOf, Text
 
-__all__ = ["BatchPlan", "PlannedArm", "PlannedCase", "PlannedScoring", "read_batch_plan"]
+__all__ = ["CONTRACT_DEFAULTS", "BatchPlan", "PlannedArm", "PlannedCase", "PlannedScoring", "read_batch_plan"]
 
-#: What every contract says alike.
+#: What every contract says alike, unless it says otherwise.
 _ANALYSIS: Final = {
     "nesting": "replicates_in_cells_in_profiles",
     "pairing": "within_profile",
@@ -48,10 +49,10 @@ _ANALYSIS: Final = {
     "input_order": "manifest",
     "interval": "ceil_rank",
 }
-#: What the contracts for a claim say alike.
-_OF_CLAIM: Final[dict[str, dict[str, Any]]] = {
-    "C1": {"estimand": "strongest_minus_weakest"},
-    "C3": {"estimand": "mean_contrast", "max_variance": None},
+#: What a contract for a claim may leave out, and what it then says.
+CONTRACT_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "C1": {**_ANALYSIS, "estimand": "strongest_minus_weakest"},
+    "C3": {**_ANALYSIS, "estimand": "mean_contrast", "max_variance": None},
 }
 #: What public receipts disclose unless the plan says otherwise: everything that can be summed at any tier.
 _DISCLOSED: Final = tuple(claim for claim in DOMAIN.claims if claim != "guardrail_fidelity")
@@ -83,7 +84,7 @@ class PlannedArm(Strict):
     target_id: EntityId
     deployment_profile_id: Name
     #: Guardrails by treatment flag, with the stages at which each decides.
-    guardrails: dict[Id, Annotated[SetOf[Id], Field(min_length=1)]] = Field(default_factory=dict)
+    guardrails: dict[Id, SomeOf[Id]] = Field(default_factory=dict)
 
 
 class BatchPlan(Strict):
@@ -114,9 +115,7 @@ class BatchPlan(Strict):
         if not isinstance(contracts, list):
             return contracts
         return [
-            {**_ANALYSIS, **_OF_CLAIM.get(str(each.get("claim")), {}), **each}
-            if isinstance(each, dict)
-            else each
+            {**CONTRACT_DEFAULTS.get(str(each.get("claim")), {}), **each} if isinstance(each, dict) else each
             for each in contracts
         ]
 

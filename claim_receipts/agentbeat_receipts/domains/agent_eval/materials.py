@@ -34,7 +34,7 @@ from agentbeat_protocol.state_receipts import BindingMode
 from agentbeat_receipts.claims import Group
 from agentbeat_receipts.domains.agent_eval.case_documents import PrivatePart
 from agentbeat_receipts.objects import COMPONENTS, ComponentName, material_digest
-from agentbeat_receipts.objects.base import Base64, Id, SafeInteger, SetOf
+from agentbeat_receipts.objects.base import Base64, Id, SafeInteger, SomeOf
 
 __all__ = [
     "MATERIAL_GROUPS",
@@ -116,7 +116,7 @@ class Enforcer(Strict):
     """The guardrails of an arm."""
 
     #: By treatment flag: the stages at which it decides, once each.
-    guardrails: dict[Id, Annotated[SetOf[Id], Field(min_length=1)]]
+    guardrails: dict[Id, SomeOf[Id]]
 
 
 class Chooser(Strict):
