@@ -15,6 +15,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from agentbeat_controller import store
+from agentbeat_controller.asides import with_asides
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.injections import add_injection
 from agentbeat_controller.leases import Lease
@@ -121,7 +122,7 @@ class LeaseBook:
 
         Args:
             make: given the environment id that the run gets; called inside the transaction, and again where
-                that met another one and is begun anew.
+                that is begun anew: it met another one, or `make` put a question (`asides`).
             check: refuses a new run for good; looked at before a refusal that suggests to try again.
 
         Raises:
@@ -191,7 +192,7 @@ class LeaseBook:
 
     def _committed(self, work: Callable[[Connection], bytes | ProtocolError]) -> bytes:
         try:
-            outcome = self.transactions.run(work)
+            outcome = with_asides(lambda: self.transactions.run(work))
         except (CanonicalError, JSONError) as error:
             # The request was read before: what cannot be written as JSON here comes from the environment.
             raise RuntimeError(f"the environment gave what JSON cannot hold: {error}") from error

@@ -13,8 +13,6 @@ anew, so work that finds its own traces (a recorded answer) is done once. `begin
 from __future__ import annotations
 
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -24,6 +22,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from agentbeat_controller.databases import LOCK_WAIT_SECONDS
+from agentbeat_controller.queues import Queue
 from agentbeat_controller.refusals import unavailable
 from agentbeat_protocol import cut
 
@@ -45,7 +44,7 @@ class Transactions:
     def __init__(self, engine: Engine, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> None:
         self._engine = engine
         self._wait_seconds = wait_seconds
-        self._queue = _Queue() if engine.dialect.name == "sqlite" else None
+        self._queue = Queue() if engine.dialect.name == "sqlite" else None
 
     @property
     def engine(self) -> Engine:
@@ -124,36 +123,3 @@ def _unavailable(error: Exception, *, unknown: bool) -> Exception:
     words = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
     _log.error("the database did not answer: %s: %s", type(cause).__name__, cut(words, _LONGEST_CAUSE))
     return unavailable(unknown=unknown)
-
-
-class _Queue:
-    """A lock that is handed over in the order of arrival."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._waiting: deque[threading.Event] = deque()
-        self._taken = False
-
-    def enter(self, seconds: float) -> bool:
-        """Wait for one's turn; False when it did not come in time."""
-        with self._guard:
-            if not self._taken:
-                self._taken = True
-                return True
-            turn = threading.Event()
-            self._waiting.append(turn)
-        if turn.wait(seconds):
-            return True
-        with self._guard:
-            if turn.is_set():  # it was handed over while this thread woke up
-                return True
-            self._waiting.remove(turn)
-            return False
-
-    def leave(self) -> None:
-        """Hand over to the next in line."""
-        with self._guard:
-            if self._waiting:
-                self._waiting.popleft().set()
-            else:
-                self._taken = False

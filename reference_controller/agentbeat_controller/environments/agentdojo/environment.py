@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from agentbeat_controller.asides import aside
 from agentbeat_controller.environments.openapi import openapi_document
 from agentbeat_controller.environments.operations import Operation
 from agentbeat_controller.environments.oracles import Oracle, OracleCall, OracleGoal
@@ -14,6 +15,7 @@ from agentbeat_controller.refusals import RetryLaterError, invalid_request
 from agentbeat_protocol import Check
 
 from . import states
+from .calling import WorkerCalls
 from .catalogue import Catalogue, TaskPair, read_catalogue
 from .judging import checks_of, judge_request
 from .operations import read_operations
@@ -49,6 +51,7 @@ class AgentDojoEnvironment:
     def __init__(self, pool: WorkerPool | None = None) -> None:
         check_package()
         self.pool = pool or WorkerPool()
+        self._calls = WorkerCalls()
 
     @property
     def profiles(self) -> Mapping[str, Profile]:
@@ -163,6 +166,7 @@ class AgentDojoEnvironment:
             operations=self.operations,
             document=self.document,
             door=door,
+            call=self._calls,
             operations_of=lambda profile_id: self.operations_of(self.profiles[profile_id]),
         )
 
@@ -177,6 +181,9 @@ class AgentDojoEnvironment:
         return self._catalogue.pairs[profile.profile_id]
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        return aside(request, lambda: self._answer(request))
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
             return self.pool.ask(request)
         except WorkerError as error:

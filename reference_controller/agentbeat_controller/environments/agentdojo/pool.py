@@ -3,10 +3,13 @@
 Workers keep nothing, so any of them can answer anything, and losing one loses only the answer that it owed:
 the caller is told, and what it had stored is as it was. A worker that ended while it was idle is replaced
 unseen. There are never more than `size`; further callers wait.
+
+A worker computes and waits for nothing, so more of them than there are cores would answer no sooner.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Any, Final
@@ -15,7 +18,7 @@ from .processes import WorkerError, WorkerProcess
 
 __all__ = ["WorkerPool"]
 
-_SIZE: Final = 2
+_FEWEST: Final = 2
 #: Until a question is answered. The slowest of the benchmark's own takes well below a second.
 _ANSWER_SECONDS: Final = 20.0
 #: Until a worker is free.
@@ -26,12 +29,13 @@ class WorkerPool:
     """Workers for any number of threads.
 
     Args:
-        size: workers at the same time.
+        size: workers at the same time; None: as many as cores, and two at least, so that one question which
+            is not answered does not hold up the others.
         answer_seconds: until a worker that does not answer is killed.
     """
 
-    def __init__(self, *, size: int = _SIZE, answer_seconds: float = _ANSWER_SECONDS) -> None:
-        self._size = size
+    def __init__(self, *, size: int | None = None, answer_seconds: float = _ANSWER_SECONDS) -> None:
+        self._size = max(_FEWEST, _cores()) if size is None else size
         self._answer_seconds = answer_seconds
         self._changed = threading.Condition()
         self._idle: list[WorkerProcess] = []
@@ -126,3 +130,10 @@ class WorkerPool:
         with self._changed:
             self._taken -= 1
             self._changed.notify()
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
