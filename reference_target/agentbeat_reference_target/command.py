@@ -52,10 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     token.add_argument("--token-env", metavar="NAME", help="variable that holds the Target's bearer secret")
     token.add_argument("--token-file", type=Path, metavar="PATH", help="file that holds it")
     token.add_argument("--open", action="store_true", help="no secret: anybody may call the Target")
-    add("--business-url", metavar="URL", help="the desk's business API; without it the Agent has no desk")
+    add("--business-url", metavar="URL", help="the business API; without it the Agent has no desk")
     secret = serve.add_mutually_exclusive_group()
     secret.add_argument(
-        "--business-secret-env", metavar="NAME", help="variable that holds the desk's business secret"
+        "--business-secret-env", metavar="NAME", help="variable that holds the business secret"
     )
     secret.add_argument("--business-secret-file", type=Path, metavar="PATH", help="file that holds it")
     add(

@@ -87,11 +87,14 @@ class Desk:
         return f"Desk({str(self.base_url)!r})"
 
     @asynccontextmanager
-    async def session(self, headers: Mapping[str, str]) -> AsyncIterator[DeskSession]:
+    async def session(
+        self, headers: Mapping[str, str], *, called: str = "the desk"
+    ) -> AsyncIterator[DeskSession]:
         """The desk as one run reaches it.
 
         Args:
             headers: go with every call; those of `Run.headers()` name the run.
+            called: what messages call it, where another business application stands in its place.
         """
         async with httpx.AsyncClient(
             base_url=self.base_url,
@@ -102,14 +105,15 @@ class Desk:
             # A desk on this machine is not to be looked for behind a proxy.
             trust_env=False,
         ) as client:
-            yield DeskSession(client)
+            yield DeskSession(client, called=called)
 
 
 class DeskSession:
     """Calls of one run. Made by `Desk.session`."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, *, called: str) -> None:
         self._client = client
+        self._called = called
 
     async def call(
         self,
@@ -130,22 +134,31 @@ class DeskSession:
         content = None if body is None else {name: value for name, value in body.items() if value is not None}
         try:
             async with self._client.stream(method, path, json=content, params=query) as response:
-                raw = await _read(response)
+                raw = await self._read(response)
         except httpx.HTTPError as error:
-            raise DeskFailedError(f"the desk did not answer ({type(error).__name__})") from None
+            raise DeskFailedError(f"{self._called} did not answer ({type(error).__name__})") from None
         answer = _json(raw)
         if response.is_success and answer is not None:
             return answer
-        raise _error(response.status_code, answer)
+        raise self._error(response.status_code, answer)
 
+    async def _read(self, response: httpx.Response) -> bytes:
+        raw = bytearray()
+        async for piece in response.aiter_bytes():
+            raw += piece
+            if len(raw) > _LONGEST_ANSWER:
+                raise DeskFailedError(f"{self._called}'s answer is longer than {_LONGEST_ANSWER} bytes")
+        return bytes(raw)
 
-async def _read(response: httpx.Response) -> bytes:
-    raw = bytearray()
-    async for piece in response.aiter_bytes():
-        raw += piece
-        if len(raw) > _LONGEST_ANSWER:
-            raise DeskFailedError(f"the desk's answer is longer than {_LONGEST_ANSWER} bytes")
-    return bytes(raw)
+    def _error(self, status: int, answer: Any) -> DeskError:
+        detail = answer.get("error") if isinstance(answer, dict) else None
+        code = detail.get("code") if isinstance(detail, dict) else None
+        if not isinstance(code, str) or not 400 <= status < 500:
+            return DeskFailedError(f"{self._called} answered {status}")
+        words = detail.get("message") if isinstance(detail, dict) else None
+        message = " ".join(words[:_LONGEST_MESSAGE].split()) if isinstance(words, str) else ""
+        kind = DeskClosedError if code in _CLOSED_CODES else DeskRefusedError
+        return kind(code[:64], message, status=status)
 
 
 def _json(raw: bytes) -> Any:
@@ -154,17 +167,6 @@ def _json(raw: bytes) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
-
-
-def _error(status: int, answer: Any) -> DeskError:
-    detail = answer.get("error") if isinstance(answer, dict) else None
-    code = detail.get("code") if isinstance(detail, dict) else None
-    if not isinstance(code, str) or not 400 <= status < 500:
-        return DeskFailedError(f"the desk answered {status}")
-    words = detail.get("message") if isinstance(detail, dict) else None
-    message = " ".join(words[:_LONGEST_MESSAGE].split()) if isinstance(words, str) else ""
-    kind = DeskClosedError if code in _CLOSED_CODES else DeskRefusedError
-    return kind(code[:64], message, status=status)
 
 
 def _checked(base_url: str) -> httpx.URL:

@@ -35,7 +35,7 @@ class ServeOptions:
     Args:
         oracles: the file of ground truths; a scripted Agent needs it, no other takes it.
         token_env, token_file: where the Target's secret is; neither: an open Target.
-        business_url: the desk's business API; None: an Agent without a desk.
+        business_url: the business API that the Agent works on; None: an Agent without a desk.
         business_secret_env, business_secret_file: where its secret is; one of them with a URL.
         store: the SQLite file of runs; None: the SDK's own choice.
         ready_file: written when the Target listens, removed when it has stopped.
@@ -162,7 +162,7 @@ def _for_people(options: ServeOptions, target: Target, url: str) -> str:
         [
             f"Target {options.target_id}: the {options.agent} Agent, {options.tier}, {access}",
             f"  listens on  {url}",
-            f"  desk        {options.business_url or 'none'}",
+            f"  works on    {options.business_url or 'nothing'}",
             f"  runs in     {target.store}",
             "Stop with Ctrl-C.",
         ]

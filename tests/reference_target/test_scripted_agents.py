@@ -23,7 +23,7 @@ TOKEN, SECRET, RUN, CASE = "target-secret-0123", "business-secret-0123", "run-sc
 
 DOCUMENT = {
     "paths": {
-        "/bank/pay": {"post": {"operationId": "pay"}},
+        "/bank/pay": {"post": {"operationId": "pay", "x-failure-member": "error"}},
         "/bank/accounts/{name}": {
             "parameters": [],
             "get": {"operationId": "account"},
@@ -130,7 +130,8 @@ async def test_an_agent_plays_its_ground_truths_in_its_order_and_says_what_they_
 
 
 async def test_every_call_and_its_result_stand_in_the_evidence() -> None:
-    answers = [{"result": "12"}, {"result": "", "error": "ValueError: no money"}]
+    """A tool failed where its document says so: elsewhere an `error` may be what was asked for."""
+    answers = [{"result": "12", "error": "E7"}, {"result": "", "error": "ValueError: no money"}]
     _, events = await invoke("ground-truth", Bank(*(httpx.Response(200, json=each) for each in answers)))
     called = [event["data"] for event in events if event["type"] == "tool.call"]
     assert [(each["name"], each["arguments"]) for each in called] == [
@@ -151,21 +152,26 @@ async def test_a_tool_that_failed_does_not_end_the_script() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "words"),
     [
-        httpx.Response(409, json={"error": {"code": "environment_closed", "message": "closed"}}),
-        httpx.Response(500, text="oops"),
+        (
+            httpx.Response(409, json={"error": {"code": "environment_closed", "message": "closed"}}),
+            "environment_closed: closed",
+        ),
+        (httpx.Response(500, text="oops"), "the business application answered 500"),
     ],
     ids=["refused", "failed"],
 )
 async def test_a_call_that_is_refused_or_not_answered_ends_the_run_and_is_recorded(
-    answer: httpx.Response,
+    answer: httpx.Response, words: str
 ) -> None:
     bank = Bank(answer)
     (result,), events = await invoke("ground-truth", bank)
     assert result.status == 502
     assert bank.calls == [ACCOUNT]
-    assert [event["data"]["is_error"] for event in events if event["type"] == "tool.result"] == [True]
+    (said,) = [event["data"] for event in events if event["type"] == "tool.result"]
+    assert said["is_error"] is True
+    assert words in json.dumps(said)
 
 
 async def test_a_ground_truth_without_a_word_ends_in_one() -> None:

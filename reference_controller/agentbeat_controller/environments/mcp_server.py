@@ -5,8 +5,9 @@ is gone. So there is no session: nothing is kept between two requests, and nothi
 another's way. Both of the protocol's ways to begin are answered, `initialize` and `server/discover`.
 
 A refused call is a tool error, which an Agent's model reads: `isError`, with the same envelope and code as
-the route's refusal. What is no call of a tool at all, such as a name that is not there, is an error of the
-protocol with the code in `data`. Nothing of a fault's own words leaves the process.
+the route's refusal. So is a tool that has run and failed, with the answer that the route gives. What is no
+call of a tool at all, such as a name that is not there, is an error of the protocol with the code in `data`.
+Nothing of a fault's own words leaves the process.
 
 This module needs the extra `mcp`; `mcp_route` imports it when it is first asked.
 """
@@ -118,5 +119,5 @@ def _result(outcome: Outcome) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(text=text)],
         structured_content=outcome.body if isinstance(outcome.body, dict) else None,
-        is_error=outcome.status >= 400,
+        is_error=outcome.failed or outcome.status >= 400,
     )

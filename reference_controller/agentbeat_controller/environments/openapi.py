@@ -16,7 +16,10 @@ from agentbeat_protocol import RUN_ID_HEADER
 
 from .operations import Operation, status_of_code
 
-__all__ = ["openapi_document"]
+__all__ = ["FAILURE", "openapi_document"]
+
+#: The document's own member of an operation: `Operation.failure`, where there is one.
+FAILURE: Final = "x-failure-member"
 
 #: What any call may be answered, besides its operation's own refusals.
 _COMMON: Final = (
@@ -83,6 +86,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
         ],
         "responses": _responses(operation),
     }
+    if operation.failure is not None:
+        document[FAILURE] = operation.failure
     if operation.method == "GET":
         document["parameters"] += [
             _parameter(name, shape, where="query", required=name in required) for name, shape in rest.items()

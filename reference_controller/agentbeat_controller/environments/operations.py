@@ -103,6 +103,8 @@ class Operation:
         schema: the JSON Schema of the arguments for people and tools, without `$ref`, where the application
             checks them by itself and `arguments` lets any object through; None: the model's own schema.
         refusals: the codes with which the operation itself may decline.
+        failure: the member of the answer that says why the tool failed, and is null where it did not; None
+            where the operation does not answer so. A failed tool has run: it may have changed something.
         run: does the work; raises `Refusal` to decline.
     """
 
@@ -115,6 +117,7 @@ class Operation:
     run: Callable[[Call, Any], BaseModel]
     status: int = 200
     refusals: tuple[str, ...] = ()
+    failure: str | None = None
     schema: Mapping[str, Any] | None = None
     path_arguments: tuple[str, ...] = field(init=False)
 
@@ -128,10 +131,15 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The answer to a call: an HTTP status and a JSON body."""
+    """The answer to a call: an HTTP status and a JSON body.
+
+    Args:
+        failed: the call was answered, and the answer is that the tool failed (`Operation.failure`).
+    """
 
     status: int
     body: Any
+    failed: bool = False
 
 
 def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) -> Outcome:
@@ -150,7 +158,7 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
         call = Call(connection=connection, environment_id=environment_id, sequence=sequence)
         with connection.begin_nested():
             answer = operation.run(call, arguments)
-        outcome, error = Outcome(status=operation.status, body=answer.model_dump(mode="json")), None
+        outcome, error = _answered(operation, answer.model_dump(mode="json")), None
     except Refusal as refusal:
         outcome, error = refused(refusal), refusal.code
     calls.append(
@@ -167,6 +175,11 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
         ),
     )
     return outcome
+
+
+def _answered(operation: Operation, body: Any) -> Outcome:
+    failed = operation.failure is not None and body[operation.failure] is not None
+    return Outcome(status=operation.status, body=body, failed=failed)
 
 
 def refused(refusal: Refusal) -> Outcome:

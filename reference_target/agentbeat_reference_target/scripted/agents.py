@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from agentbeat_reference_target.desk import DeskError, DeskSession
 from agentbeat_sdk import EvidenceRecorder
@@ -59,8 +59,4 @@ async def _perform(call: Call, route: Route, session: DeskSession, record: Evide
     except DeskError as error:
         record.tool_result(call_id, is_error=True, error=error)
         raise
-    record.tool_result(call_id, answer, is_error=_failed(answer))
-
-
-def _failed(answer: Any) -> bool:
-    return isinstance(answer, Mapping) and answer.get("error") is not None
+    record.tool_result(call_id, answer, is_error=route.failed(answer))

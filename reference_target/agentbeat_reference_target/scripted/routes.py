@@ -16,6 +16,8 @@ from urllib.parse import quote
 __all__ = ["Request", "Route", "routes_of"]
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+#: How the document names `Route.failure`.
+_FAILURE: Final = "x-failure-member"
 _METHODS: Final = frozenset({"get", "post", "put", "patch", "delete"})
 
 
@@ -29,10 +31,14 @@ class Request(NamedTuple):
 
 
 class Route(NamedTuple):
-    """Where an operation is: a method, and a path with placeholders."""
+    """Where an operation is: a method, and a path with placeholders.
+
+    `failure` is the member of an answer in which the operation says why it failed, where it has one.
+    """
 
     method: str
     path: str
+    failure: str | None = None
 
     def request(self, arguments: Mapping[str, Any]) -> Request:
         """Arguments that the path names stand there; the others in the query of a GET, else in the body.
@@ -49,6 +55,12 @@ class Route(NamedTuple):
             return Request(self.method, path, {name: _text(value) for name, value in others.items()}, None)
         return Request(self.method, path, {}, others)
 
+    def failed(self, answer: Any) -> bool:
+        """Whether the operation says in its answer that it failed."""
+        return (
+            self.failure is not None and isinstance(answer, Mapping) and answer.get(self.failure) is not None
+        )
+
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
@@ -62,5 +74,6 @@ def routes_of(document: Any) -> dict[str, Route]:
         for method, operation in (item if isinstance(item, Mapping) else {}).items():
             name = operation.get("operationId") if isinstance(operation, Mapping) else None
             if isinstance(name, str) and method in _METHODS:
-                found[name] = Route(method.upper(), path)
+                failure = operation.get(_FAILURE)
+                found[name] = Route(method.upper(), path, failure if isinstance(failure, str) else None)
     return found

@@ -57,7 +57,7 @@ def scripted_target(
     async def answer(run: Run) -> str:
         run.record.message("user", run.text)
         oracles = [book.oracle(run.case_id, goal) for goal in goals]
-        async with desk.session(run.headers()) as session:
+        async with desk.session(run.headers(), called="the business application") as session:
             routes = await plane.routes(session)
             said = [
                 await play(oracle, routes=routes, session=session, record=run.record) for oracle in oracles

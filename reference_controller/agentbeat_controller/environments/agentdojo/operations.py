@@ -61,6 +61,7 @@ def _operation(suite: str, tool: Mapping[str, Any], ask: _Ask) -> Operation:
         summary=f"{tool['name'].replace('_', ' ').capitalize()} ({suite})",
         arguments=ToolArguments,
         answer=ToolAnswer,
+        failure="error",
         run=_runner(suite, tool["name"], ask),
         schema=tool["schema"],
     )
