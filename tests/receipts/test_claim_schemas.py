@@ -59,7 +59,7 @@ def test_no_other_schema_is_shipped_and_writing_them_removes_stale_ones(tmp_path
 def test_there_is_one_for_every_kind_of_object() -> None:
     assert set(FIRST) == set(SIGNER)
     kinds = {kind.TYPE.split(".claims.")[1].split(".v1")[0] for kind in SIGNER}
-    beside = {"document", "bundle", "public-keyring", "verification"}
+    beside = {"document", "bundle", "public-keyring", "verification", "reproduction"}
     assert {f"claims-{kind}-v1" for kind in kinds | beside} == set(schema_names())
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
+from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from agentbeat_receipts.reproduction import (
@@ -14,9 +16,11 @@ from agentbeat_receipts.reproduction import (
     published_predictions,
     reproduce,
     running,
+    to_json,
 )
 from agentbeat_receipts.reproduction.faults import fault_rows
 from agentbeat_receipts.reproduction.paper import _FIGURES
+from agentbeat_receipts.schemas import schema_text
 from agentbeat_receipts.tampering import BENIGN, FAULTS, run_catalogue
 
 #: Spec 4, "What must come out", said once more and apart from the file of predictions.
@@ -83,6 +87,9 @@ def test_every_judged_row_comes_out_as_predicted_and_as_the_paper_has_it(
 
     assert len(places) == 13
     assert len(steps) == len(places) + 6
+
+    schema = json.loads(schema_text("claims-reproduction-v1"))
+    Draft202012Validator(schema).validate(json.loads(to_json(result)))
 
     printed = io.StringIO()
     print_reproduction(result, Console(file=printed, width=110))

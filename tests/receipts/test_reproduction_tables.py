@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from agentbeat_receipts.claims import GROUPS
@@ -30,6 +31,7 @@ from agentbeat_receipts.reproduction.ablations import ABSTRACTIONS, SHORT
 from agentbeat_receipts.reproduction.faults import fault_rows
 from agentbeat_receipts.reproduction.tables import table_of
 from agentbeat_receipts.reproduction.variants import without
+from agentbeat_receipts.schemas import schema_text
 from agentbeat_receipts.tampering import BENIGN, FAULTS, CatalogueResults, trial
 from support.claim_commands import claims
 
@@ -131,6 +133,11 @@ def test_the_json_has_every_row_and_its_mark() -> None:
     assert document["outcome"] == "differs"
     assert "not the authors' data" in document["origin"]
     assert [row["mark"] for row in document["tables"][0]["rows"]] == ["as predicted", "differs", "measured"]
+    check = Draft202012Validator(json.loads(schema_text(document["schema_version"])))
+    check.validate(document)
+    assert not check.is_valid({**document, "outcome": "measured"})
+    assert not check.is_valid({**document, "format": "agentbeat-claim-reproduction"})
+    assert not check.is_valid({name: said for name, said in document.items() if name != "predictions"})
 
 
 def test_one_run_is_kept_back_with_its_receipt_and_its_envelope() -> None:

@@ -4,7 +4,7 @@ The corpus is generated from the seed at the paper's counts. It is not the autho
 public. Counts, the grid of verdicts, replay, controls, what each claim needs, and what survives when
 something is kept back are computed by the verifier from the bundles' files, and held against
 predictions.json, whose digest is printed before anything is made. Durations and sizes are measured and judge
-nothing.
+nothing. `agentbeat claims schema claims-reproduction-v1` is the schema of --json.
 
 exit codes:
   0  everything that is judged came out as predicted

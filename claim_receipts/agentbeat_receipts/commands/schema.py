@@ -18,7 +18,7 @@ from agentbeat_receipts.commands.options import UsageError, write_text
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP: Final = "print the JSON Schema of an object, of bundle.json, public.json or a report"
+HELP: Final = "print the JSON Schema of an object, of bundle.json, of public.json or of a report"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

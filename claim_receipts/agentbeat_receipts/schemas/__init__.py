@@ -5,6 +5,7 @@
     claims-bundle-v1          bundle.json
     claims-public-keyring-v1  public.json
     claims-verification-v1    what `agentbeat claims verify --json` writes
+    claims-reproduction-v1    what `agentbeat claims reproduce --json` writes
 
 They are generated from the models into this folder and shipped in the wheel; `agentbeat claims schema NAME`
 prints them. After a change of a model, `python -m agentbeat_receipts.schemas` writes them anew; the tests

@@ -14,7 +14,10 @@ from agentbeat_receipts.bundles import FormatFile
 from agentbeat_receipts.keyring_files import PublicFile
 from agentbeat_receipts.objects import SIGNER, Body
 from agentbeat_receipts.objects.documents import Wire
-from agentbeat_receipts.reports.json_report import SCHEMA_NAME, Verification
+from agentbeat_receipts.reports.json_report import SCHEMA_NAME as VERIFICATION
+from agentbeat_receipts.reports.json_report import Verification
+from agentbeat_receipts.reproduction.json_form import SCHEMA_NAME as REPRODUCTION
+from agentbeat_receipts.reproduction.json_form import ReproductionReport
 
 __all__ = ["generated_schema", "schema_names"]
 
@@ -30,7 +33,7 @@ def _kind(body: type[Body]) -> str:
 
 def _of_model(model: type[BaseModel]) -> Schema:
     # A member that has a default is optional to the reader, and always there in what is written.
-    mode: Any = "serialization" if model is Verification else "validation"
+    mode: Any = "serialization" if model in (Verification, ReproductionReport) else "validation"
     return model.model_json_schema(mode=mode)
 
 
@@ -71,7 +74,8 @@ def _makers() -> Mapping[str, Callable[[], Schema]]:
     models |= {
         "claims-bundle-v1": FormatFile,
         "claims-public-keyring-v1": PublicFile,
-        SCHEMA_NAME: Verification,
+        VERIFICATION: Verification,
+        REPRODUCTION: ReproductionReport,
     }
     makers: dict[str, Callable[[], Schema]] = {
         name: partial(_of_model, model) for name, model in models.items()
