@@ -17,8 +17,9 @@ from agentbeat_receipts.reports.json_report import to_json
 from agentbeat_receipts.reports.matrices import coverage_matrix
 from agentbeat_receipts.reports.reasoning import reasoning_lines
 from agentbeat_receipts.streams.gathering import Gathering
-from agentbeat_receipts.verification import Finding, Reason
+from agentbeat_receipts.verification import Finding, Reason, Verdict
 from support.claim_batches import Making, batch, judged, kiosk_manifest
+from support.claim_faults import other_scorer
 from support.kiosk import PROFILES
 from support.receipt_batches import COMPONENT_DIGESTS, Parts, deliveries, honest, manifest, verified
 from support.receipt_tampering import fork, rival_terminal
@@ -209,6 +210,12 @@ def test_the_reasoning_of_a_claim_that_passes_holds_no_faults_of_others(short: C
     text = "\n".join(reasoning_lines(short, "C2"))
     assert "C2 is Pass" in text
     assert MISSING not in text
+
+
+def test_under_another_scorer_the_reasoning_of_c4_says_what_the_values_are_that_pass() -> None:
+    report = judged(other_scorer())
+    assert report.claim("surplus").verdict is Verdict.PASS
+    assert "read each value as the scorer's that ran" in " ".join(reasoning_lines(report, "C4"))
 
 
 def test_the_reasoning_of_a_question_holds_its_own_reasons(short: ClaimReport) -> None:
