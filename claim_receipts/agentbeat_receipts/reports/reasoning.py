@@ -29,7 +29,7 @@ _ADVICE: Final = {
     "manifest_ambiguous": "name the manifest with --manifest",
     "terminal_missing": "ask the operator for the receipts that are missing",
     "closing_missing": "ask the operator for the closing record",
-    "scorer_differs": "read each value as the scorer's that ran; it passes as that, and no claim but this says so",
+    "scorer_differs": "read each value as the scorer's that ran: as that it passes, and only C4 objects",
 }
 
 

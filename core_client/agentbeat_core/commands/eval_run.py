@@ -1,7 +1,8 @@
 """`agentbeat eval-run`: run one case on one Target and score it.
 
 Reads an eval-run request from standard input and writes an eval-run-response-v1 to standard output, also when
-the run is refused or fails.
+the run is refused or fails. Nothing is signed: where a stranger is to check what is reported,
+`agentbeat eval-batch PLAN --receipts KEYRING` runs cases with a signed receipt of each run.
 
 exit codes:
   0  completed
