@@ -3,7 +3,8 @@
 Two values with the same canonical bytes are the same JSON value: the order of members, the spelling of
 numbers and the escapes in strings do not count; the order of arrays, the normal form of text and types do.
 
-The bytes come from `rfc8785`. Around it stands what RFC 8785 takes for granted, each with its rule:
+A number with a fraction or an exponent is spelt by `rfc8785`, a string by the standard library's C encoder,
+whose escapes are those of RFC 8785. What RFC 8785 takes for granted is checked, each with its rule:
 
     C-TYPE       a value that JSON does not have, or a member name that is no string
     C-NONFINITE  NaN, an infinity, or an integer beyond the range of a double
@@ -27,6 +28,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
+from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any, Final
 
@@ -52,7 +55,7 @@ def canonical_json(value: object, *, max_depth: int = MAX_DEPTH) -> bytes:
         CanonicalError: with the rule and a pointer to the first place that has no canonical form.
     """
     try:
-        return rfc8785.dumps(_canonicalisable(value, [], max_depth))
+        return _text(value, [], max_depth).encode()
     except RecursionError:
         raise _too_deep("more levels than the call stack has room for", max_depth) from None
 
@@ -78,19 +81,21 @@ def is_digest(text: object) -> bool:
     return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
 
 
-def _canonicalisable(value: Any, trail: list[str | int], room: int) -> Any:
-    """A copy of `value` that `rfc8785` writes as it should; `trail` leads to it, `room` levels may follow."""
+def _text(value: Any, trail: list[str | int], room: int) -> str:
+    """The canonical text of `value`; `trail` leads to it, `room` levels may follow."""
     if isinstance(value, str):
         _check_text(value, trail)
-        return value
-    if value is None or isinstance(value, bool):
-        return value
+        return encode_basestring(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
-        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else _double_of(value, trail)
+        return _integer(value, trail)
     if isinstance(value, float):
         if not isfinite(value):
             raise _error("C-NONFINITE", trail, str(float(value)), "a finite number")
-        return value
+        return _double(value)
     if isinstance(value, dict):
         return _object(value, trail, room)
     if isinstance(value, list | tuple):
@@ -98,30 +103,37 @@ def _canonicalisable(value: Any, trail: list[str | int], room: int) -> Any:
     raise _error("C-TYPE", trail, f"a {cut(type(value).__name__)}", "a JSON value")
 
 
-def _object(members: dict[Any, Any], trail: list[str | int], room: int) -> dict[str, Any]:
+def _object(members: dict[Any, Any], trail: list[str | int], room: int) -> str:
     if room < 1:
         raise _too_deep("one level more", len(trail))
-    copy: dict[str, Any] = {}
+    written: dict[str, str] = {}
     for name, value in members.items():
         if not isinstance(name, str):
             got = f"a member name of type {cut(type(name).__name__)}"
             raise _error("C-TYPE", trail, got, "member names that are strings")
         trail.append(name)
         _check_text(name, trail)
-        copy[name] = _canonicalisable(value, trail, room - 1)
+        written[name] = f"{encode_basestring(name)}:{_text(value, trail, room - 1)}"
         trail.pop()
-    return copy
+    return "{" + ",".join([written[name] for name in _in_order(written)]) + "}"
 
 
-def _array(items: list[Any] | tuple[Any, ...], trail: list[str | int], room: int) -> list[Any]:
+def _in_order(names: Iterable[str]) -> list[str]:
+    """By UTF-16 code units (RFC 8785, section 3.2.3); code points sort alike where all are ASCII."""
+    if "".join(names).isascii():
+        return sorted(names)
+    return sorted(names, key=lambda name: name.encode("utf-16-be"))
+
+
+def _array(items: list[Any] | tuple[Any, ...], trail: list[str | int], room: int) -> str:
     if room < 1:
         raise _too_deep("one level more", len(trail))
-    copy: list[Any] = []
+    written: list[str] = []
     for index, item in enumerate(items):
         trail.append(index)
-        copy.append(_canonicalisable(item, trail, room - 1))
+        written.append(_text(item, trail, room - 1))
         trail.pop()
-    return copy
+    return "[" + ",".join(written) + "]"
 
 
 def _check_text(text: str, trail: list[str | int]) -> None:
@@ -133,18 +145,24 @@ def _check_text(text: str, trail: list[str | int]) -> None:
             raise _error("C-SURROGATE", trail, got, "text that has a UTF-8 form") from None
 
 
-def _double_of(value: int, trail: list[str | int]) -> float:
-    """The double that stands for a large integer without changing it, or its canonical spelling."""
+def _double(value: float) -> str:
+    return rfc8785.dumps(value).decode()
+
+
+def _integer(value: int, trail: list[str | int]) -> str:
+    """Its digits, or the spelling of the double that stands for a large one without changing it."""
+    if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        return int.__repr__(value)
     try:
         double = float(value)
     except OverflowError:
         got, expected = f"an integer of {value.bit_length()} bits", "a number within the range of a double"
         raise _error("C-NONFINITE", trail, got, expected) from None
-    digits = str(int(value))
-    if int(double) != value and rfc8785.dumps(double).decode() != digits:
+    digits, spelt = int.__repr__(value), _double(double)
+    if int(double) != value and spelt != digits:
         got = f"an integer of {len(digits.lstrip('-'))} digits"
         raise _error("C-INTEXACT", trail, got, "an integer that a double keeps")
-    return double
+    return spelt
 
 
 def _too_deep(got: str, max_depth: int) -> CanonicalError:
