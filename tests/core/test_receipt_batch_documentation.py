@@ -18,17 +18,18 @@ import pytest
 from agentbeat_core.demo.supervision import free_ports
 from agentbeat_core.receipts import read_batch_plan
 from agentbeat_protocol.evaluation import read_registry
+from agentbeat_receipts.anchors import AnchorTrust
 from agentbeat_receipts.bundles import read_bundle
 from agentbeat_receipts.claims import Licence
 from agentbeat_receipts.claims.verifier import verify
 from agentbeat_receipts.domains.agent_eval import DOMAIN
 from agentbeat_receipts.held_keys import load_held_keys
-from support.time_stamping import authority, serving
+from support.time_stamping import openssl
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "claim-campaigns.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-PORTS = ("8811", "8812")
+PORTS = ("8811", "8812", "8813")
 
 #: The `agentbeat` command, also where the sub-command is not installed yet.
 AGENTBEAT = """\
@@ -82,12 +83,12 @@ class Terminal:
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
-    def type(self, block: str, **environ: str) -> str:
+    def type(self, block: str) -> str:
         """Run a block; what it printed."""
         ended = subprocess.run(
             ["bash", "-c", self.script(block)],
             cwd=self.folder,
-            env=self.environ | environ,
+            env=self.environ,
             capture_output=True,
             text=True,
             timeout=120,
@@ -119,16 +120,16 @@ def _listens(port: int) -> bool:
 
 
 def test_the_page_works_as_it_stands(terminal: Terminal) -> None:
-    plain, filtered, batch, anchored, withheld = BLOCKS
+    plain, filtered, batch, stamping, anchored, withheld = BLOCKS
     terminal.serve(plain, "8811")
     terminal.serve(filtered, "8812")
+    openssl("version")
+    terminal.serve(stamping, "8813")
     environment = "\n".join(line for line in batch.splitlines() if line.startswith("export "))
     printed = terminal.type(batch)
     assert "coverage INCONCLUSIVE_COVERAGE" in printed
     assert "licence: descriptive" in printed
-    (terminal.folder / "tsa.pem").write_bytes(authority().root.pem)
-    with serving(authority().answer) as url:
-        printed = terminal.type(f"{environment}\n{anchored}", TSA=url)
+    printed = terminal.type(f"{environment}\n{anchored}")
     assert "level CR-3" in printed
     assert "licence: causal" in printed
     first, second = terminal.type(withheld).split("domain agent_eval")[1:]
@@ -139,7 +140,7 @@ def test_the_page_works_as_it_stands(terminal: Terminal) -> None:
         read_bundle(terminal.folder / "anchored"),
         keys.public,
         domains=[DOMAIN],
-        trust=authority().trust(),
+        trust=AnchorTrust.read(roots=(terminal.folder / "tsa.pem").read_bytes()),
         auditor=keys.auditor,
     )
     assert report.licences.granted is Licence.CAUSAL

@@ -14,6 +14,8 @@ CLAIM.private, beside the bundle and for its owner only, keeps the salt of the c
 attempts. An interrupted batch goes on with --resume; an attempt that was begun and did not end is listed as
 `interrupted`. Left as it is, the bundle verifies as far as it goes, and its coverage as incomplete.
 
+`agentbeat claims keygen` makes a keyring, `agentbeat schema eval-batch-plan-v1` prints the schema of a plan.
+
 exit codes:
   0  every run has its receipt, and the batch is closed (--manifest-only: the manifest is signed)
   2  refused: plan, keys, bundle, anchor or preflight; nothing was called
