@@ -1,4 +1,4 @@
-"""A real Controller process against the model of spec 2: any calls of four runs, in any order.
+"""A real Controller process, on either database, against the model of spec 2: any calls of four runs, in any order.
 
 Hypothesis draws resets, business calls, snapshots, verifies, renewals, releases, all of them out of order
 too, repeated to the byte or with a member changed, while time goes by, the clock is set back and the process
@@ -23,8 +23,12 @@ from support.controller_play import CANARY, LEASE_SECONDS, PROFILES, Play, Subje
 from support.nurseries import DEPLOYMENTS, nursery
 
 RUNS = st.sampled_from("abcd")
-#: More than Hypothesis tries by default is asked for by a profile.
-EXAMPLES = 20 if settings.default.max_examples == 100 else settings.default.max_examples
+#: Sequences for each database. More than Hypothesis tries by default is asked for by a profile.
+EXAMPLES = (
+    {"sqlite": 20, "postgresql": 5}
+    if settings.default.max_examples == 100
+    else dict.fromkeys(("sqlite", "postgresql"), settings.default.max_examples)
+)
 #: Business calls: method, path, the operation that the log tells of, and its answer where it is let in.
 CALLS = {
     "reply": ("POST", "/v1/tickets/TCK-7/replies", "add_ticket_reply", (201, None)),
@@ -230,14 +234,17 @@ class Controllers(Play):
 
 
 @pytest.fixture
-def subject(tmp_path):
-    with nursery() as grown, grown.place(tmp_path, clock=True, lease_seconds=LEASE_SECONDS) as place:
+def subject(request, tmp_path):
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    settled = {"clock": True, "lease_seconds": LEASE_SECONDS}
+    with nursery() as grown, grown.place(tmp_path, database=url, **settled) as place:
         subject = Subject(place)
         with contextlib.closing(subject.database):
             yield subject
 
 
 @pytest.mark.long
-def test_any_calls_in_any_order_are_answered_as_the_model_says(subject):
+@pytest.mark.parametrize(("subject", "examples"), EXAMPLES.items(), indirect=["subject"])
+def test_any_calls_in_any_order_are_answered_as_the_model_says(subject, examples):
     machine = type("ControllersUnderTest", (Controllers,), {"subject": subject})
-    run_state_machine_as_test(machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40))
+    run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=40))

@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import json
 import re
-import sqlite3
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -18,6 +17,7 @@ from agentbeat_controller.environments.desk import DESK_PROFILES
 from agentbeat_protocol import Instant
 from support.controller_model import SECOND, Lease, Model, Time
 from support.controllers import NONCE
+from support.kept_rows import KeptRows
 from support.nurseries import DEPLOYMENTS
 
 __all__ = ["CANARY", "LEASE_SECONDS", "PROFILES", "Play", "Subject"]
@@ -37,15 +37,15 @@ class Subject:
         self.place, self.examples = place, itertools.count()
         place.start()
         self.time = Time(place.clock.system)
-        self.database = sqlite3.connect(place.home / "controller.db", isolation_level=None)
+        self.database = KeptRows(place.engine)
         #: Profile and injection to the digest of the state that a reset makes of them (CTL-3).
         self.starts = {}
         #: What a verdict follows from, to the checks that were found (CTL-8).
         self.judged = {}
 
     def changes(self):
-        """A number that is another one once somebody else has changed anything in the database."""
-        return self.database.execute("PRAGMA data_version").fetchone()[0]
+        """A value that is another one once anything in the database has changed."""
+        return self.database.changes()
 
 
 class Play(RuleBasedStateMachine):
@@ -164,18 +164,17 @@ class Play(RuleBasedStateMachine):
 
     def assert_kept(self):
         """The database has of these runs what the model knows of them."""
-        query, like = self.subject.database.execute, f"run-{self.number}-%"
+        query, like = self.subject.database.query, f"run-{self.number}-%"
         kept = query(
-            "SELECT run_id, stage, status, expires_at FROM leases WHERE run_id LIKE ?", (like,)
-        ).fetchall()
+            "SELECT run_id, stage, status, expires_at FROM leases WHERE run_id LIKE :like", like=like
+        )
         leases = list(self.model.leases.values())
         assert sorted(kept) == sorted(
             (lease.run_id, lease.stage, lease.status, lease.expires_at) for lease in leases
         )
-        counted = "SELECT count(*) FROM {} JOIN leases USING (lease_id) WHERE run_id LIKE ?"
+        counted = "SELECT count(*) FROM {} JOIN leases USING (lease_id) WHERE run_id LIKE :like"
         receipts, snapshots, answers = (
-            query(counted.format(name), (like,)).fetchone()[0]
-            for name in ("receipts", "snapshots", "answers")
+            query(counted.format(name), like=like)[0][0] for name in ("receipts", "snapshots", "answers")
         )
         assert receipts == sum("verify" in lease.answered for lease in leases)
         assert snapshots == len(self.contents) == sum(len(lease.snapshots) for lease in leases)
