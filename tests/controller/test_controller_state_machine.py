@@ -1,4 +1,4 @@
-"""A real Controller process, on either database, against the model of spec 2: any calls of four runs, in any order.
+"""A real Controller process, on either database, against the model of spec 2: any calls of four runs.
 
 Hypothesis draws resets, business calls, snapshots, verifies, renewals, releases, all of them out of order
 too, repeated to the byte or with a member changed, while time goes by, the clock is set back and the process
