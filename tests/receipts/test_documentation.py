@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import agentbeat_receipts
+from agentbeat_receipts.bundles import read_bundle
 from agentbeat_receipts.claims import GROUPS, ClaimReport, Fault, Group
 from agentbeat_receipts.commitments import Tag
 from agentbeat_receipts.domains.market import DOMAIN
@@ -59,13 +60,15 @@ def test_what_is_held_back_in_the_example_shows_as_the_page_says(played: dict[st
     assert unopened["C2"] == "Pass"
 
 
-def test_the_commands_of_the_example_are_commands(played: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("played")
+def test_the_commands_of_the_example_work_in_their_order() -> None:
     commands = re.findall(r"^\$ agentbeat claims (\w+)(.*)$", TEXT, flags=re.MULTILINE)
-    assert [name for name, _ in commands] == ["keygen", "manifest", "ticket", "verify", "explain", "open"]
-    # Those that need the finished bundle run on the example's own.
-    for name, options in commands[3:]:
+    assert [name for name, _ in commands] == ["verify", "explain", "open", "keygen", "manifest", "ticket"]
+    for name, options in commands:
         ran = claims(name, *options.split())
         assert (ran.code, bool(ran.out)) == ({"verify": 3}.get(name, 0), True), ran.err
+    promised = read_bundle(Path("promised"))
+    assert len([file for file in promised if file.path.startswith("tickets/")]) == 4
 
 
 def test_every_table_that_is_made_from_code_is_up_to_date() -> None:
