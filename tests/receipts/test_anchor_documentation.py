@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
+from string import Template
 
 import httpx
 import pytest
 
-from agentbeat_receipts import Batch, Level, read_bundle, verify_chain, write_bundle
+from agentbeat_receipts import Level, write_bundle
 from agentbeat_receipts.anchors import EASIEST_TARGET, ProvenAnchor, prove, request_token
 from agentbeat_receipts.anchors.opentimestamps import MAX_DEPTH, MAX_MESSAGE_BYTES, MAX_PROOF_BYTES
+from agentbeat_receipts.objects.documents import sign
 from agentbeat_receipts.verification import Reason
 from support.anchored_batches import MANIFEST, anchored
+from support.claim_commands import Ran, claims
 from support.receipt_batches import keyring, manifest
 from support.time_stamping import authority, openssl, serving
 
@@ -32,14 +36,9 @@ def test_the_example_in_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("roots.pem").write_bytes(authority().root.pem)
     with serving(authority().answer) as url:
         names: dict[str, object] = {
-            "Path": Path,
-            "Batch": Batch,
             "authority_url": url,
             "keyring": keyring(),
             "manifest": manifest(),
-            "read_bundle": read_bundle,
-            "verify_chain": verify_chain,
-            "write_bundle": write_bundle,
         }
         exec(_block("python"), names)
     report = names["report"]
@@ -49,8 +48,18 @@ def test_the_example_in_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not any(reason.startswith("anchor_") for reason in report.reasons)
 
 
-def test_the_commands_by_hand_make_a_token_that_counts(tmp_path: Path) -> None:
-    query, exchange, verify = _block("sh").splitlines()
+def _typed(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **variables: str) -> Ran:
+    """A line that begins with `agentbeat claims`, as a shell would run it in a folder."""
+    monkeypatch.chdir(folder)
+    agentbeat, group, *words = shlex.split(Template(line).substitute(variables))
+    assert (agentbeat, group) == ("agentbeat", "claims")
+    return claims(*words)
+
+
+def test_the_commands_by_hand_make_a_token_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, exchange, verify, attach = _block("sh", 1).splitlines()
     assert exchange.startswith("curl ")
     (tmp_path / "roots.pem").write_bytes(authority().root.pem)
     openssl("version")
@@ -64,6 +73,29 @@ def test_the_commands_by_hand_make_a_token_that_counts(tmp_path: Path) -> None:
     run(verify)
     anchor = anchored((tmp_path / "response.tsr").read_bytes())
     assert isinstance(prove(anchor, authority().trust()), ProvenAnchor)
+    write_bundle(tmp_path / "claim", [sign(manifest(), keyring())])
+    ran = _typed(attach, tmp_path, monkeypatch)
+    assert (ran.code, ran.out.strip()) == (0, anchor.token_digest())
+
+
+def test_the_command_that_asks_an_authority_works_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bundle(tmp_path / "claim", [sign(manifest(), keyring())])
+    (tmp_path / "roots.pem").write_bytes(authority().root.pem)
+    with serving(authority().answer) as url:
+        ran = _typed(_block("sh"), tmp_path, monkeypatch, AUTHORITY=url)
+    assert ran.code == 0, ran.err
+    assert len(list((tmp_path / "claim" / "anchors").iterdir())) == 1
+
+
+def test_the_bytes_for_a_proof_are_those_that_the_manifest_is_signed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bundle(tmp_path / "claim", [sign(manifest(), keyring())])
+    request, stamp, _, _ = _block("sh", 2).splitlines()
+    assert _typed(request, tmp_path, monkeypatch).code == 0
+    assert (tmp_path / stamp.split()[-1]).read_bytes() == manifest().signed_bytes()
 
 
 def test_what_openssl_verifies_of_our_own_request_is_a_token_too(tmp_path: Path) -> None:
