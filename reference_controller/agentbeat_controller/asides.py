@@ -12,9 +12,10 @@ and where it puts the same question again, the answer is there.
 
     with_asides(work)
 
-- An answer follows from its question alone, and giving it changes nothing. So it is right whatever happened
-  between the two transactions: work that finds another state puts another question. No update is lost.
-- Everything is written in the last transaction, together. What came before it left nothing (CTL-10).
+- An answer follows from its question alone, and one that is given in vain does no harm. So it is right
+  whatever happened between the two transactions: work that finds another state puts another question, and no
+  update is lost.
+- What the work writes, it writes in its last transaction. The ones before it left nothing (CTL-10).
 - Outside `with_asides` a question is answered where it is put.
 """
 

@@ -6,9 +6,9 @@ The Controller's transaction cannot hold what a system outside it does. What hol
   it was first read; after some attempts 503, and nothing is leased.
 - *Calls* (CTL-4, CTL-8, CTL-12): see `calling`. A snapshot waits for a call that runs.
 - *Kill* (CTL-10): leases, snapshots, receipts and the log are in the Controller's database, all or nothing.
-  The system keeps what had reached it: a place that was prepared and never leased is prepared anew or left
-  behind; a call that died is marked in the state. A pass that rests on the absence of a change is then not
-  given: the dimension is `not_observed`.
+  The system keeps what had reached it. A place that was prepared and never leased is prepared anew by the
+  next reset, or forgotten by a restart (`spares`). A call that died is marked in the state; a pass that rests
+  on the absence of a change is then not given: the dimension is `not_observed`.
 - *Unreadable*: 503 `controller_unavailable`; no lease, no snapshot, no verdict of a state that was not read.
 
     environment = StagedEnvironment(MySystem())
@@ -22,6 +22,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from agentbeat_controller.asides import aside
 from agentbeat_controller.environments import calls
 from agentbeat_controller.environments.openapi import openapi_document
 from agentbeat_controller.environments.operations import Call, Operation
@@ -29,7 +30,7 @@ from agentbeat_controller.environments.plane import business_plane
 from agentbeat_controller.refusals import environment_busy
 from agentbeat_protocol import canonical_json, digest
 
-from . import journal
+from . import journal, spares
 from .calling import OutsideCalls
 from .failures import attempt, log_failure, unavailable
 from .judgements import judged
@@ -52,6 +53,8 @@ STATE_VERSION: Final = "staged-state-v1"
 _ATTEMPTS: Final = 3
 #: How many places that could not be forgotten one reset tries to forget again.
 _SWEEP: Final = 4
+#: How many places, on record and given to nobody, one start has the system forget.
+_AT_START: Final = 64
 #: The wait, in seconds, that a system without a free place suggests.
 _RETRY_AFTER: Final = 5
 
@@ -84,9 +87,14 @@ class StagedEnvironment:
         return self._profiles
 
     def create_tables(self, connection: Connection) -> None:
-        """Create the log's tables and those of the journal where they are missing."""
-        calls.create_tables(connection)
-        journal.create_tables(connection)
+        """Create the tables that are missing, and have the system forget places that were never leased."""
+        for module in (calls, journal, spares):
+            module.create_tables(connection)
+        for place in spares.on_record(connection, most=_AT_START):
+            if not self._forgotten(place):
+                return
+            spares.remove(connection, place)
+        spares.add(connection)
 
     def reset(
         self, connection: Connection, environment_id: str, profile: Profile, *, injection: Injection | None
@@ -185,18 +193,31 @@ class StagedEnvironment:
     # Places
 
     def _take_place(self, connection: Connection, environment_id: str, profile_id: str) -> str:
-        """The place of an environment: the one that it holds, a free one, or one of its own."""
+        """The place of an environment: the one that it holds, a spare one, or a free one."""
         holding = journal.held(connection, environment_id)
         if holding is not None:
             place: str | None = holding.place
         elif (places := self.system.places()) is None:
-            place = environment_id
+            place = self._spare_place(connection)
         else:
             place = journal.free_place(connection, places)
         if place is None:
             raise environment_busy(_RETRY_AFTER)
         journal.hold(connection, environment_id, journal.Held(place=place, profile_id=profile_id))
         journal.remove_leftover(connection, place)
+        return place
+
+    def _spare_place(self, connection: Connection) -> str | None:
+        """A place of the environment's own, on record since before this transaction."""
+
+        def one_more() -> None:
+            with attempt(f"{self.name}: one more place"), connection.engine.begin() as another:
+                spares.add(another)
+
+        place = spares.take(connection)
+        if place is None:  # as many resets are under way as there are places on record
+            aside("one more place", one_more)
+            place = spares.take(connection)
         return place
 
     def _prepared(self, place: str, own: Profile, injection: Injection | None) -> str:
