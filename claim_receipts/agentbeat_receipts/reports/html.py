@@ -19,7 +19,7 @@ from agentbeat_receipts.reports.html_claims import (
     claims_section,
     licences_section,
 )
-from agentbeat_receipts.reports.markup import Markup, element
+from agentbeat_receipts.reports.markup import Markup, breakable, element
 from agentbeat_receipts.reports.outcomes import ExitCode, headline, judged, outcome_of
 from agentbeat_receipts.reports.wording import counts_text
 
@@ -67,7 +67,9 @@ def to_html(report: ClaimReport) -> str:
     links = [element("a", text, href=f"#{name}") for name, (text, _) in filled.items()]
     body = element(
         "body",
-        element("header", element("h1", title), *_summary(report), element("nav", *links)),
+        element(
+            "header", element("h1", title), *_summary(report), element("nav", *links, aria_label="Sections")
+        ),
         element(
             "main",
             *(
@@ -106,7 +108,7 @@ def _beside(counts: Mapping[str, int]) -> str:
 
 def _caveats(report: ClaimReport) -> list[Markup]:
     items = [
-        element("li", element("code", caveat), f" {_CAVEATS.get(caveat, '')}")
+        element("li", element("code", breakable(caveat)), f": {_CAVEATS.get(caveat, '')}")
         for caveat in report.chain.caveats
     ]
     return [element("ul", *items)] if items else []

@@ -10,7 +10,7 @@ from agentbeat_receipts.claims.results import ClaimReport
 from agentbeat_receipts.reports.chains import Entry, Gap, Link, Run, chain_view
 from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
 from agentbeat_receipts.reports.html_claims import badge
-from agentbeat_receipts.reports.markup import Markup, element, table
+from agentbeat_receipts.reports.markup import Markup, breakable, element, table
 from agentbeat_receipts.reports.matrices import Matrix, MatrixCell, coverage_matrix
 from agentbeat_receipts.verification.reasons import Scope
 from agentbeat_receipts.verification.results import ChainReport
@@ -39,7 +39,8 @@ def coverage_section(report: ClaimReport) -> list[Markup]:
         [element("th", cut(row.profile), scope="row"), *(_cell(cell) for cell in row.cells)]
         for row in matrix.rows
     ]
-    parts.append(table("Terminals that arrived, of those promised", heads, rows, class_="matrix"))
+    caption = "Terminals that arrived, of those promised: ✓ all of them, ? not all, – none was promised"
+    parts.append(table(caption, heads, rows, class_="matrix"))
     left_out = [
         f"{count} more {what}"
         for count, what in ((matrix.more_rows, "profiles"), (matrix.more_arms, "arms"))
@@ -60,7 +61,7 @@ def _coverage_line(matrix: Matrix, chain: ChainReport) -> str:
 
 def _cell(cell: MatrixCell | None) -> Markup:
     if cell is None:
-        return element("td", "", title="not promised")
+        return element("td", "–", class_="none", title="none was promised")
     text = f"{cell.arrived}/{cell.expected}"
     if cell.arrived == cell.expected:
         return element("td", f"✓ {text}" if cell.expected > 1 else "✓", class_="pass", title=text)
@@ -76,7 +77,10 @@ def chain_section(chain: ChainReport) -> list[Markup]:
     items += [_entry(entry) for entry in view.entries]
     if view.more:
         items.append(element("li", f"and {view.more} more", class_="quiet"))
-    return [element("ol", *items, class_="chain")]
+    text = (
+        "Place, assignment, status and digest of each receipt; each names the one before it."
+    )
+    return [element("p", text), element("ol", *items, class_="chain")]
 
 
 def _entry(entry: Entry) -> Markup:
@@ -115,7 +119,7 @@ def _named(reasons: Iterable[str]) -> list[str]:
     return [
         part
         for reason in reasons
-        for part in (" ", element("a", reason, href=f"#reason-{reason}", class_="code"))
+        for part in (" ", element("a", breakable(reason), href=f"#reason-{reason}", class_="code"))
     ]
 
 
@@ -134,14 +138,21 @@ def findings_section(report: ClaimReport) -> list[Markup]:
             found.setdefault(group.code, []).append(group)
     parts = [_reason(groups) for groups in list(found.values())[:_REASONS]]
     more = len(found) - _REASONS
-    return [*parts, *([element("p", f"and {more} more reasons")] if more > 0 else [])]
+    if not parts:
+        return []
+    layers = "By reason, with its layer: L1 is about bytes, L2 about meaning, L3 about coverage."
+    return [
+        element("p", layers),
+        *parts,
+        *([element("p", f"and {more} more reasons")] if more > 0 else []),
+    ]
 
 
 def _reason(groups: list[ReasonGroup]) -> Markup:
     first = groups[0]
     note = first.concerns == Scope.NOTE
     mark = element("span", "note", class_="quiet") if note else badge(first.verdict)
-    heading = [element("code", first.code), f" {first.layer} ", mark]
+    heading = [element("code", breakable(first.code)), f" {first.layer} ", mark]
     parts = [element("h3", *heading), element("p", f"The rule: {first.rule}.")]
     if not note:
         parts.append(element("p", f"Found for {', '.join(cut(g.concerns) for g in groups)}.", class_="quiet"))

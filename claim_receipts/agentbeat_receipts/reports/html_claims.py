@@ -12,8 +12,8 @@ from agentbeat_receipts.claims.results import Analysis, ClaimReport, ClaimVerdic
 from agentbeat_receipts.objects import Manifest, Pair
 from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 from agentbeat_receipts.reports.findings import claim_reasons
-from agentbeat_receipts.reports.markup import Markup, element, table
-from agentbeat_receipts.reports.outcomes import verdict_text
+from agentbeat_receipts.reports.markup import Markup, breakable, element, table
+from agentbeat_receipts.reports.outcomes import judged, verdict_text
 from agentbeat_receipts.reports.wording import analysis_lines
 from agentbeat_receipts.verification.reasons import Verdict
 
@@ -47,7 +47,13 @@ def verdict_class(verdict: Verdict) -> str:
 def badge(verdict: Verdict) -> Markup:
     """A verdict with its mark."""
     name = _CLASSES[verdict]
-    return element("span", f"{_MARKS[name]} {verdict}", class_=f"badge {name}", title=verdict_text(verdict))
+    return element(
+        "span",
+        Markup(f"{_MARKS[name]}&nbsp;"),
+        breakable(verdict),
+        class_=f"badge {name}",
+        title=verdict_text(verdict),
+    )
 
 
 def claims_section(report: ClaimReport) -> list[Markup]:
@@ -56,19 +62,31 @@ def claims_section(report: ClaimReport) -> list[Markup]:
         return []
     groups = [element("th", group, scope="col", class_="group", title=group.label) for group in GROUPS]
     heads = ["Claim", "Verdict", "Sum/count", "Mean", "Receipts", "Why", *groups]
-    titles = {"transaction": "Of each transaction", "experiment": "Of the batch"}
-    rows: list[list[str]] = []
-    kind = None
-    for claim in report.claims:
-        if claim.kind != kind:
-            kind = claim.kind
-            rows.append([element("th", titles[kind], scope="colgroup", colspan=str(len(heads)))])
-        rows.append(_row(claim))
-    key = "; ".join(f"{group} {group.label}" for group in GROUPS)
+    bodies = []
+    for kind, title in (("transaction", "Of each transaction"), ("experiment", "Of the batch")):
+        rows = [_row(claim) for claim in report.claims if claim.kind == kind]
+        bodies += [[_group(title, len(heads)), *rows]] if rows else []
+    caption = "A dot stands under each group of fields that the claim needs"
     return [
-        table("A dot stands under each group of fields that the claim needs", heads, rows, class_="grid"),
-        element("p", key, class_="quiet"),
+        table(caption, heads, *bodies, class_="grid"),
+        _key([(badge(verdict), verdict_text(verdict)) for verdict in _met(report)]),
+        _key([(element("strong", group), group.label) for group in GROUPS]),
     ]
+
+
+def _group(title: str, columns: int) -> list[str]:
+    """The row over a group of rows."""
+    return [element("th", title, scope="rowgroup", colspan=str(columns))]
+
+
+def _met(report: ClaimReport) -> list[Verdict]:
+    """The verdicts that the page shows, in their order."""
+    met = set(judged(report).values())
+    return [verdict for verdict in Verdict if verdict in met]
+
+
+def _key(items: list[tuple[Markup, str]]) -> Markup:
+    return element("ul", *(element("li", sign, " ", text) for sign, text in items), class_="key quiet")
 
 
 def _row(claim: ClaimVerdict) -> list[str]:
@@ -76,7 +94,7 @@ def _row(claim: ClaimVerdict) -> list[str]:
     needed = set(claim.depends_on)
     return [
         element("th", cut(claim.claim), scope="row"),
-        element("td", badge(claim.verdict), class_="verdict"),
+        element("td", badge(claim.verdict)),
         element("td", "" if claim.value is None else ratio_text(claim.value), class_="number"),
         element("td", "" if claim.value is None else decimal_text(claim.value) or "–", class_="number"),
         element("td", of, class_="number"),
@@ -89,7 +107,9 @@ def _why(claim: ClaimVerdict) -> Iterator[str]:
     reasons = claim_reasons(claim)
     parts: list[str] = []
     for group in reasons[:_REASONS]:
-        link = element("a", group.code, href=f"#reason-{group.code}", title=group.rule, class_="code")
+        link = element(
+            "a", breakable(group.code), href=f"#reason-{group.code}", title=group.rule, class_="code"
+        )
         parts += [link, group.times, ", "]
     if len(reasons) > _REASONS:
         parts += [f"and {len(reasons) - _REASONS} more", ", "]
@@ -118,15 +138,14 @@ def licences_section(report: ClaimReport) -> list[Markup]:
         )
     ]
     if licences.blockers:
-        rows = [
-            [
-                str(blocker.licence),
-                cut(blocker.claim),
-                element("td", badge(blocker.verdict), class_="verdict"),
-            ]
-            for blocker in licences.blockers[:_BLOCKERS]
-        ]
-        parts.append(table("What stands against a higher licence", ["Licence", "Claim", "Verdict"], rows))
+        bodies: dict[Licence, list[list[str]]] = {}
+        for blocker in licences.blockers[:_BLOCKERS]:
+            rows = bodies.setdefault(blocker.licence, [_group(f"Against {blocker.licence}", 2)])
+            rows.append(
+                [element("th", cut(blocker.claim), scope="row"), element("td", badge(blocker.verdict))]
+            )
+        caption = "What stands against a higher licence"
+        parts.append(table(caption, ["Claim", "Verdict"], *bodies.values()))
         parts += _more(len(licences.blockers) - _BLOCKERS)
     return parts
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final, TypeGuard
 
-__all__ = ["Markup", "element", "table", "visible"]
+__all__ = ["Markup", "breakable", "element", "table", "visible"]
 
 _EMPTY: Final = frozenset({"meta"})
 
@@ -34,6 +34,15 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def breakable(name: str) -> Markup:
+    """A name that may be broken after each underscore, where a column or a screen is narrow.
+
+    >>> breakable("chain_gap")
+    'chain_<wbr>gap'
+    """
+    return Markup("_<wbr>".join(escape(visible(part)) for part in name.split("_")))
+
+
 def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
     """An element.
 
@@ -53,20 +62,23 @@ def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
     return Markup(f"<{tag}{written}>{inner}</{tag}>")
 
 
-def table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, class_: str = "") -> Markup:
+def table(caption: str, heads: Iterable[str], *bodies: Iterable[Iterable[str]], class_: str = "") -> Markup:
     """A table in a box of its own, which scrolls sideways where the page is narrow.
 
     Args:
         caption: what the table shows; it names the box too.
         heads: of the columns.
-        rows: their cells; one made by `element("td"…)` or `element("th"…)` stands as it is.
+        bodies: groups of rows, which are their cells; one made by `element("td"…)` or `element("th"…)` stands
+            as it is.
     """
-    body = (element("tr", *(_cell(cell) for cell in row)) for row in rows)
+    groups = (
+        element("tbody", *(element("tr", *(_cell(cell) for cell in row)) for row in rows)) for rows in bodies
+    )
     made = element(
         "table",
         element("caption", caption),
         element("thead", element("tr", *(_head(head) for head in heads))),
-        element("tbody", *body),
+        *groups,
         class_=class_ or False,
     )
     # A box that scrolls has to be reachable by keyboard.
