@@ -106,7 +106,7 @@ def _chain(report: ClaimReport) -> Text:
 
 def _claims(report: ClaimReport, width: int) -> Table:
     roomy = width >= _ROOMY
-    table = Table(box=SIMPLE_HEAD, expand=True, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, expand=True, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("claim", overflow="fold")
     table.add_column("verdict", overflow="fold")
     table.add_column("sum/count = mean" if roomy else "mean", overflow="fold")
