@@ -84,7 +84,8 @@ class LeaseBook:
 
         Takes the clock's row until the transaction ends, so it comes last of all locks.
         """
-        return store.raise_clock_floor(connection, self.now(connection))
+        # The floor is not read first: where it is higher, raising it says so.
+        return store.raise_clock_floor(connection, self._timekeeper.now(floor=0))
 
     def tick_within(self, connection: Connection, lease: Lease) -> int:
         """`tick` for what is kept of a locked lease: work that outlasts its lease comes to nothing.
