@@ -1,10 +1,13 @@
 """`agentbeat controller check` finds what is wrong with a catalogue, and nothing where nothing is."""
 
+from dataclasses import replace
+
 import pytest
 
 from agentbeat_controller.checking.canaries import canary_call
 from agentbeat_controller.checking.oracle_checks import ProfileChecker
 from agentbeat_controller.checking.players import PlayError, player_on
+from agentbeat_controller.environments.base import KnownWeakness
 from agentbeat_controller.environments.custom import Added, Check, Oracle, OracleCall, StagedEnvironment
 from agentbeat_controller.environments.desk import DeskEnvironment
 from support.staging import LOOK, Till, pay, profile
@@ -181,6 +184,50 @@ async def test_what_is_wrong_with_a_catalogue_is_found(name):
 async def test_arguments_that_the_task_leaves_open_are_not_altered():
     result = await checked(Judged(any_amount, oracle=task(pay("ada", 10, free=("amount",)))))
     assert (found(result), result.altered) == ([], 1)
+
+
+async def test_a_call_that_only_reads_is_neither_left_out_nor_altered():
+    result = await checked(Judged(answer_alone, oracle=task(pay("ada", 10, reads=True))))
+    assert (found(result), result.dropped, result.altered) == ([], 0, 0)
+
+
+# What a profile says of itself
+
+ANY_AMOUNT = KnownWeakness(code="altered_call_passes", about="pay.amount", reason="no check reads it")
+
+
+async def test_a_weakness_that_the_profile_names_is_known():
+    result = await checked(Judged(any_amount, profile(weaknesses=(ANY_AMOUNT,))))
+    (finding,) = result.findings
+    assert (finding.severity, finding.code) == ("known", "altered_call_passes")
+    assert finding.found == "passes with 11, expected that it does not (known: no check reads it)"
+
+
+@pytest.mark.parametrize("about", ["pay.to", "pay", "look.amount"])
+async def test_no_other_weakness_is_known_by_it(about):
+    """And what is not found is named without need."""
+    system = Judged(any_amount, profile(weaknesses=(replace(ANY_AMOUNT, about=about),)))
+    result = await checked(system)
+    assert found(result) == [("weakness", "altered_call_passes"), ("weakness", "known_not_found")]
+    assert about in result.findings[1].tried
+
+
+async def test_an_attack_that_is_missed_at_one_surface_is_known_there():
+    known = KnownWeakness(code="attack_missed", about="note", reason="it looks elsewhere")
+    system = Judged(always("not_robbed", "attack", True), profile(weaknesses=(known,)))
+    assert found(await checked(system)) == [("known", "attack_missed")]
+
+
+async def test_where_the_check_counts_for_nothing_a_known_weakness_is_a_note():
+    marked = profile(not_observed={"utility": "any will do"}, weaknesses=(ANY_AMOUNT,))
+    result = await checked(Judged(no_paid(True), marked))
+    assert {severity for severity, _ in found(result)} == {"note"}
+
+
+def test_a_known_weakness_has_a_reason_and_changes_no_digest():
+    assert profile(weaknesses=(ANY_AMOUNT,)).profile_digest == profile().profile_digest
+    with pytest.raises(ValueError, match="a known weakness without a reason"):
+        profile(weaknesses=(replace(ANY_AMOUNT, reason=" "),))
 
 
 async def test_the_finding_names_call_argument_and_value():

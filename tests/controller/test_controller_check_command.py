@@ -2,21 +2,25 @@
 
 import json
 import os
-import re
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from agentbeat_controller.checking import conformance, options
-from agentbeat_controller.checking.conformance import ConformanceResult, try_conformance
-from agentbeat_controller.checking.findings import Finding, ProfileResult
-from agentbeat_controller.checking.reports import Report
+from agentbeat_controller.checking.conformance import try_conformance
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = """
+import time
+from pathlib import Path
+
+from agentbeat_controller.environments.base import KnownWeakness
+from agentbeat_controller.environments.custom import Added, Changed, done, nothing_else
 from support.staging import Till, profile
 
 class Wrong(Till):
@@ -33,7 +37,25 @@ class Two(Till):
     name = "two"
     def __init__(self):
         super().__init__(profile(), profile(profile_id="till-other"))
-"""
+
+class Aware(Till):
+    name = "aware"
+    def __init__(self):
+        known = KnownWeakness(code="altered_call_passes", about="pay.to", reason="no check looks at the name")
+        super().__init__(profile(weaknesses=(known,)))
+    def checks(self, run):
+        own = [each for each in super().checks(run) if each.check_id not in ("paid", "nothing_else")]
+        payment = Added(("paid",), {"amount": 10})
+        return [*own, done("paid", run, payment), nothing_else("nothing_else", run, payment, Changed(("cash",), to=90))]
+
+class Slow(Two):
+    name = "slow"
+    def prepare(self, place, profile, injection):
+        if profile.profile_id == "till-other":
+            Path("begun").touch()
+            time.sleep(60)
+        super().prepare(place, profile, injection)
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -57,7 +79,7 @@ def check(folder, *arguments, **variables):
 def test_a_sound_catalogue_exits_0_and_says_so(folder):
     done = check(folder, "--environment", "tills:Two", "--no-conformance")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "HOLDS  two: 0 faults, 0 weaknesses, 0 untried, 0 notes"
+    assert done.stdout.splitlines()[-1] == "HOLDS  two: 0 faults, 0 weaknesses, 0 untried, 0 known, 0 notes"
     assert "till-pay" in done.stdout
     assert "till-other" in done.stdout
     assert "\x1b" not in done.stdout
@@ -77,15 +99,16 @@ def test_what_could_not_be_tried_exits_3(folder):
     assert done.stdout.splitlines()[-1].startswith("INCOMPLETE  blind: 0 faults, 0 weaknesses, 2 untried")
 
 
-def test_one_profile_can_be_chosen_and_the_report_is_json(folder):
+@pytest.mark.parametrize("pattern", ["till-other", "*-oth??"])
+def test_profiles_can_be_chosen_and_the_report_is_json(folder, pattern):
     done = check(
-        folder, "--environment", "tills:Two", "--no-conformance", "--profile", "till-other", "--json", "-"
+        folder, "--environment", "tills:Two", "--no-conformance", "--profile", pattern, "--json", "-"
     )
     report = json.loads(done.stdout)
     assert done.returncode == report["exit_code"] == 0
     assert report["schema_version"] == "agentbeat-controller-check-v1"
     assert report["environment"] == "two"
-    assert report["counts"] == {"fault": 0, "weakness": 0, "untried": 0, "note": 0}
+    assert report["counts"] == dict.fromkeys(("fault", "weakness", "untried", "known", "note"), 0)
     assert report["conformance"] is None
     (profile,) = report["profiles"]
     assert profile["profile_id"] == "till-other"
@@ -104,6 +127,8 @@ def test_a_report_can_be_a_file_beside_the_table(folder):
     ("arguments", "said"),
     [
         (("--profile", "nothing"), "nothing: the catalogue has no such profile"),
+        (("--profile", "till-*"), "till-*: the catalogue has no such profile"),
+        (("--json", "nowhere/report.json"), "nowhere/report.json: No such file or directory"),
         (("--environment", "tills:Nobody"), "tills has no Nobody"),
         (("--environment", "tills"), "desk or package.module:attribute"),
     ],
@@ -115,54 +140,40 @@ def test_a_wrong_command_line_exits_2(folder, arguments, said):
 
 
 def test_the_exit_codes_are_told():
-    assert all(f"\n  {code}  " in options.EPILOG for code in (0, 1, 2, 3))
+    assert all(f"\n  {code}  " in options.EPILOG for code in (0, 1, 2, 3, 130))
 
 
-# The report
+def test_what_the_catalogue_knows_of_is_listed_and_exits_0(folder):
+    done = check(folder, "--environment", "tills:Aware", "--no-conformance")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "known altered_call_passes  till-pay" in done.stdout
+    assert "(known: no check looks at the name)" in done.stdout
+    assert done.stdout.splitlines()[-1] == "HOLDS  aware: 0 faults, 0 weaknesses, 0 untried, 1 known, 0 notes"
 
 
-def result(*severities, verdicts=("pass", "pass", "attack_blocked")):
-    findings = tuple(Finding(severity=each, code="c", tried="t", found="f") for each in severities)
-    return ProfileResult(
-        profile_id="p", verdicts=verdicts, plays=1, dropped=0, altered=0, attacks=0, findings=findings
-    )
-
-
-def judged(verdict, *severities):
-    findings = tuple(Finding(severity=each, code="CTL-1.a", tried="t", found="f") for each in severities)
-    return ConformanceResult(verdict=verdict, counts={"pass": 3}, findings=findings)
-
-
-@pytest.mark.parametrize(
-    ("own", "suite", "code"),
-    [
-        ((), None, 0),
-        (("note",), judged("conformant"), 0),
-        (("fault",), None, 1),
-        (("weakness", "untried"), None, 1),
-        (("untried",), None, 3),
-        ((), judged("not_conformant", "fault"), 1),
-        ((), judged("incomplete", "untried"), 3),
-        ((), judged("nothing_tested"), 3),
-        ((), judged(None, "untried"), 3),
-    ],
-)
-def test_the_exit_code_follows_from_what_was_found(own, suite, code):
-    report = Report(environment="e", profiles=(result(*own),), conformance=suite)
-    assert report.exit_code == code
-    assert report.as_json()["exit_code"] == code
-    assert {0: "HOLDS", 1: "DOES NOT HOLD", 3: "INCOMPLETE"}[code] in report.as_text(coloured=False)
-
-
-def test_colours_change_no_word():
-    report = Report(
-        environment="e",
-        profiles=(result("fault", "note"), result(verdicts=None)),
-        conformance=judged("conformant"),
-    )
-    plain, coloured = report.as_text(coloured=False), report.as_text(coloured=True)
-    assert "\x1b[31m" in coloured
-    assert re.sub(r"\x1b\[\d+m", "", coloured) == plain
+def test_ctrl_c_ends_it_with_what_was_found_until_then(folder):
+    """As from a terminal. The system sleeps in its second profile."""
+    command = [sys.executable, "-m", "agentbeat_controller", "check", "--environment", "tills:Slow"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        start_new_session=True,
+    ) as process:
+        try:
+            while not (folder / "begun").exists() and process.poll() is None:
+                time.sleep(0.02)
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (130, "")
+    assert "till-pay" in out
+    assert "till-other" not in out
+    assert out.splitlines()[-1].startswith("INTERRUPTED  slow: 0 faults")
 
 
 # The conformance suite

@@ -4,7 +4,9 @@ players         plays calls against an environment, in this process, through bot
 alterations     what a call's argument could be instead
 oracle_checks   what must come of ground truths, idle Agents, dropped and altered calls, attacks
 conformance     a Controller of its own, judged by `agentbeat conformance`
-findings        what was found
-reports         findings for people and for programs
+findings        what was found, held to what the profile says of itself
+reports         findings for programs
+report_texts    findings for people
+progress        how long work shows that it goes on
 options         the command line
 """

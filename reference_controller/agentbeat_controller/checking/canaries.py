@@ -8,7 +8,7 @@ the one, those that leave it in a record before those that leave it in the log o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -76,10 +76,9 @@ async def _left(player: Player, profile: Profile, call: OracleCall) -> str | Non
         play = await player.play(profile, (call,), "")
     except PlayError:
         return None
-    if play.refusals != (None,) or not isinstance(play.after, Mapping):
+    if play.refusals != (None,):
         return None
-    log = {"calls", "unfinished"}
-    if CANARY in _text({name: value for name, value in play.after.items() if name not in log}):
+    if CANARY in _text(play.records):
         return "record"
     return "log" if CANARY in _text(play.after) else None
 

@@ -3,18 +3,24 @@
 fault       the catalogue judges wrongly: a ground truth that does not pass, an idle Agent that does, an
             attack that is missed or seen where there is none; a rule that the Controller breaks
 weakness    the catalogue may judge wrongly: a ground truth passes with a call left out or altered
+known       one of these that the profile itself names (`KnownWeakness`)
 untried     nothing can be said: no ground truth is known, or the environment did not answer
 note        what the profile says about itself, for the record
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
-__all__ = ["Finding", "ProfileResult", "Severity"]
+from agentbeat_controller.environments.base import KnownWeakness
 
-Severity = Literal["fault", "weakness", "untried", "note"]
+__all__ = ["SEVERITIES", "Finding", "FindingList", "ProfileResult", "Severity"]
+
+Severity = Literal["fault", "weakness", "untried", "known", "note"]
+#: The worst first.
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,48 @@ class Finding:
     def as_json(self) -> dict[str, Any]:
         """The finding for a report."""
         return asdict(self)
+
+
+class FindingList:
+    """The findings of one profile, each held to what the profile says of itself.
+
+    Args:
+        known: the weaknesses that the profile names.
+    """
+
+    def __init__(self, known: Iterable[KnownWeakness]) -> None:
+        self._known: dict[tuple[str, str], KnownWeakness] = {(each.code, each.about): each for each in known}
+        self._met: set[tuple[str, str]] = set()
+        self._found: list[Finding] = []
+
+    def add(
+        self, severity: Severity, code: str, tried: str, found: str, *, about: str = "", marked: bool = False
+    ) -> None:
+        """Keep a finding.
+
+        Args:
+            about: what a `KnownWeakness` would name, where it is of such a kind.
+            marked: a check said it whose word counts for nothing: it is a note.
+        """
+        key = (code, about)
+        known = self._known.get(key)
+        if marked:
+            severity, found = "note", f"{found} (marked: it counts for nothing)"
+        elif known is not None:
+            severity, found = "known", f"{found} (known: {known.reason})"
+        self._met.add(key)
+        self._found.append(Finding(severity=severity, code=code, tried=tried, found=found))
+
+    def add_outdated(self) -> None:
+        """Say which known weaknesses were not found, when everything has been tried."""
+        for key, weakness in self._known.items():
+            if key not in self._met:
+                tried = f"the known weakness {weakness.code} of {weakness.about}"
+                self.add("weakness", "known_not_found", tried, "not found: the profile names it without need")
+
+    def all(self) -> tuple[Finding, ...]:
+        """What was found, in order."""
+        return tuple(self._found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,12 @@ For each profile, by playing it:
 - the attack's ground truth makes the attack succeed;
 - all resets of one profile and injection give one starting state (CTL-3).
 
-Calls that change nothing but the log are left in: reading less is no failure. Arguments that the oracle calls
-free are left alone. Altered arguments are tried until one is taken; a run whose every alteration was refused
-did less than its task, and must not pass either.
+Calls that change nothing but the log, or of which the oracle says that they only read, are left in: reading
+less is no failure. Arguments that the oracle calls free are left alone. Altered arguments are tried until one
+is taken; a run whose every alteration was refused did less than its task, and must not pass either.
 
-What a profile marks is listened to as well (`hearing`): what is found there is a note.
+What a profile marks is listened to as well (`hearing`): what is found there is a note. What it knows of is
+`known`; a weakness that it names and that is not there is one itself.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from agentbeat_protocol import DIMENSIONS, Injection, cut
 from agentbeat_protocol.verdicts import Dimension
 
 from .alterations import alternatives
-from .findings import Finding, ProfileResult, Severity
+from .findings import FindingList, ProfileResult
 from .hearing import Heard, heard
 from .players import Play, Player, PlayError
 
@@ -55,7 +56,7 @@ class ProfileChecker:
         self._environment = environment if isinstance(environment, OracleEnvironment) else None
         self._player = player
         self._profile = profile
-        self._found: list[Finding] = []
+        self._found = FindingList(profile.weaknesses)
         self._starts: dict[str, Play] = {}
         self._dropped = self._altered = self._attacks = 0
 
@@ -66,7 +67,7 @@ class ProfileChecker:
         try:
             verdicts = await self._check()
         except PlayError as error:
-            self._add("untried", "run_not_played", "a run", str(error))
+            self._found.add("untried", "run_not_played", "a run", str(error))
         return ProfileResult(
             profile_id=self._profile.profile_id,
             verdicts=verdicts,
@@ -74,19 +75,21 @@ class ProfileChecker:
             dropped=self._dropped,
             altered=self._altered,
             attacks=self._attacks,
-            findings=tuple(self._found),
+            findings=self._found.all(),
         )
 
     async def _check(self) -> tuple[str, str, str] | None:
         for dimension, reason in self._profile.not_observed.items():
-            self._add("note", "not_decided", f"the profile's {dimension}", f"marked: {cut(reason, 200)}")
+            self._found.add(
+                "note", "not_decided", f"the profile's {dimension}", f"marked: {cut(reason, 200)}"
+            )
         await self._idle(None)
         for injection in self._injections():
             await self._idle(injection)
             await self._attacked(injection)
         task = self._oracle("task", None)
         if task is None:
-            self._add("untried", "no_ground_truth", "the profile's task", "no ground truth is known")
+            self._found.add("untried", "no_ground_truth", "the profile's task", "no ground truth is known")
             return None
         truth = await self._truth(task, None)
         for injection in self._injections():
@@ -95,6 +98,7 @@ class ProfileChecker:
                 await self._truth(planted, injection)
         if heard(truth, "utility").good:  # else a call that is left out says nothing
             await self._less(task, truth)
+            self._found.add_outdated()
         return truth.words
 
     def _injections(self) -> list[Injection]:
@@ -117,14 +121,14 @@ class ProfileChecker:
         for place, code in enumerate(play.refusals):
             if code is not None:
                 what = f"call {place + 1}, {oracle.calls[place].operation}, was refused: {code}"
-                self._add("fault", "ground_truth_refused", tried, what)
+                self._found.add("fault", "ground_truth_refused", tried, what)
         for dimension in DIMENSIONS:
             said = heard(play, dimension)
             if play.verdicts.of(dimension).verdict == "not_observed":
                 self._undecided(tried, dimension, play, said)
             if said.good is False:
                 code = "attack_seen_where_none_is" if dimension == "attack" else "ground_truth_fails"
-                self._add("fault", code, tried, self._why(play, dimension), marked=said.marked)
+                self._found.add("fault", code, tried, self._why(play, dimension), marked=said.marked)
         return play
 
     def _undecided(self, tried: str, dimension: Dimension, play: Play, said: Heard) -> None:
@@ -133,10 +137,10 @@ class ProfileChecker:
             return
         reason = cut(play.verdicts.of(dimension).reason or "no reason", 200)
         if said.marked:
-            self._add("note", "marked_unsound", tried, f"{dimension} is not_observed: {reason}")
+            self._found.add("note", "marked_unsound", tried, f"{dimension} is not_observed: {reason}")
         else:
             found = f"{dimension} is not_observed ({reason}), expected it decided"
-            self._add("weakness", "ground_truth_undecided", tried, found)
+            self._found.add("weakness", "ground_truth_undecided", tried, found)
 
     async def _idle(self, injection: Injection | None) -> None:
         """Doing nothing is no success, and no attack."""
@@ -145,17 +149,17 @@ class ProfileChecker:
         utility, attack = heard(play, "utility"), heard(play, "attack")
         if utility.good:
             found = "utility passes, expected that it does not"
-            self._add("fault", "idle_passes", tried, found, marked=utility.marked)
+            self._found.add("fault", "idle_passes", tried, found, marked=utility.marked)
         if attack.good is False:
             found = self._why(play, "attack")
-            self._add("fault", "attack_seen_where_none_is", tried, found, marked=attack.marked)
+            self._found.add("fault", "attack_seen_where_none_is", tried, found, marked=attack.marked)
 
     async def _attacked(self, injection: Injection) -> None:
         """What the injection asks for is done: that must be seen."""
         oracle = self._oracle("attack", injection)
         if oracle is None or "attack" in self._profile.not_applicable:
             if "attack" in self._profile.dimensions:
-                self._add(
+                self._found.add(
                     "untried", "no_attack", f"the attack{_where(injection)}", "no ground truth is known"
                 )
             return
@@ -168,12 +172,13 @@ class ProfileChecker:
             found = f"attack is {play.words[2]}, expected attack_succeeded"
             if refused:
                 found += f"; {len(refused)} of its calls were refused, the first with {refused[0]}"
-            self._add("fault", "attack_missed", tried, found, marked=said.marked)
+            about = injection.surface
+            self._found.add("fault", "attack_missed", tried, found, about=about, marked=said.marked)
 
     async def _less(self, oracle: Oracle, truth: Play) -> None:
         """One call less, and one argument other, for each call that changes something."""
         for place, call in enumerate(oracle.calls):
-            if not truth.effective[place]:
+            if call.reads or not truth.effective[place]:
                 continue
             rest = (*oracle.calls[:place], *oracle.calls[place + 1 :])
             play = await self._play(rest, oracle.final_response, None)
@@ -182,7 +187,8 @@ class ProfileChecker:
                 tried = f"the ground truth without call {place + 1}, {call.operation}"
                 found = "passes, expected that it does not"
                 marked = heard(play, "utility").marked
-                self._add("weakness", "dropped_call_passes", tried, found, marked=marked)
+                about = call.operation
+                self._found.add("weakness", "dropped_call_passes", tried, found, about=about, marked=marked)
             for name in call.arguments:
                 if name not in call.free:
                     await self._other(oracle, place, name)
@@ -200,7 +206,9 @@ class ProfileChecker:
                 tried = f"the ground truth with another {name} in call {place + 1}, {call.operation}"
                 found = f"passes with {cut(repr(value), 80)}, expected that it does not"
                 marked = heard(play, "utility").marked
-                self._add("weakness", "altered_call_passes", tried, found, marked=marked)
+                about = f"{call.operation}.{name}"
+                self._found.add("weakness", "altered_call_passes", tried, found, about=about, marked=marked)
+                return
             if play.refusals[place] is None or count == _TRIES:
                 return
 
@@ -227,7 +235,7 @@ class ProfileChecker:
         found = f"the starting states differ at {', '.join(places[:5]) or 'no place that was kept'}"
         if len(places) > 5:
             found += f" and {len(places) - 5} more places"
-        self._add("fault", "reset_differs", f"two resets{_where(injection)}", found)
+        self._found.add("fault", "reset_differs", f"two resets{_where(injection)}", found)
 
     def _passes(self, play: Play) -> bool:
         """Whether utility is good, and no dimension is bad."""
@@ -239,12 +247,6 @@ class ProfileChecker:
         word = play.verdicts.of(dimension).verdict
         at = "; ".join(f"{each.check_id} at {cut(each.path or 'no place', 100)}" for each in failed[:5])
         return f"{dimension} is {word}, expected {_GOOD[dimension]}" + (f": {at}" if at else "")
-
-    def _add(self, severity: Severity, code: str, tried: str, found: str, *, marked: bool = False) -> None:
-        """Keep a finding; what a marked check said is a note."""
-        if marked:
-            severity, found = "note", f"{found} (marked: it counts for nothing)"
-        self._found.append(Finding(severity=severity, code=code, tried=tried, found=found))
 
 
 def _where(injection: Injection | None) -> str:

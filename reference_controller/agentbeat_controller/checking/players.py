@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["Play", "PlayError", "Player", "player_on"]
 
 _DEPLOYMENT: Final = "deployment-check"
+#: The members of a state that the business plane writes by itself: calls, and those that were begun.
+_LOG: Final = frozenset({"calls", "unfinished"})
 
 
 class PlayError(Exception):
@@ -64,7 +66,7 @@ class Play:
 
     Args:
         statuses: the HTTP status of each call.
-        refusals: the error code of each call, None where it was answered.
+        refusals: the error code of each call, `tool_failed` where the tool says so in its answer; else None.
         effective: whether each call changed the state, its log apart; empty unless that was asked for.
     """
 
@@ -82,6 +84,11 @@ class Play:
         """The verdicts' words: utility, security, attack."""
         each = self.verdicts
         return each.utility.verdict, each.security.verdict, each.attack.verdict
+
+    @property
+    def records(self) -> Any:
+        """The after state without the log of calls."""
+        return records_of(self.after)
 
 
 class Player:
@@ -196,13 +203,13 @@ class Player:
         return read_json(raw, max_bytes=len(raw))
 
     def _records(self, environment_id: str) -> str:
-        """The digest of the state without the log of calls, which every call changes."""
+        """The digest of the records: the log of calls is changed by every call."""
         try:
             with self._plane.book.transactions.begin() as connection:
                 state = self._environment.state(connection, environment_id)
         except ProtocolError as error:
             raise PlayError(f"the state could not be read: {error.code}") from None
-        return digest({**state, "calls": None} if isinstance(state, dict) else state)
+        return digest(records_of(state))
 
     async def _outcome(self, call: OracleCall, run_id: str) -> tuple[int, str | None]:
         route = self.routes.get(call.operation)
@@ -210,7 +217,7 @@ class Player:
             raise PlayError(f"the business plane has no operation {call.operation}")
         status, answer = await self._call(*route.request(call.arguments), {RUN_ID_HEADER.lower(): run_id})
         if 200 <= status < 300:
-            return status, None
+            return status, "tool_failed" if route.failed(answer) else None
         error = answer.get("error") if isinstance(answer, dict) else None
         return status, str(error.get("code")) if isinstance(error, dict) else f"status {status}"
 
@@ -247,6 +254,13 @@ class Player:
             return sent[0]["status"], json.loads(raw)
         except ValueError:
             return sent[0]["status"], None
+
+
+def records_of(state: Any) -> Any:
+    """A state without the log of calls."""
+    if not isinstance(state, Mapping):
+        return state
+    return {name: value for name, value in state.items() if name not in _LOG}
 
 
 def _answer(step: str, call: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from agentbeat_controller.environments.openapi import FAILURE
+
 __all__ = ["Route", "routes_of"]
 
 
@@ -25,6 +27,7 @@ class Route:
         in_path: the arguments that stand in the path.
         in_query: those that stand in the query; all others are in the body.
         schemas: the JSON Schema of each argument.
+        failure: the member of an answer in which the operation says why it failed; None: it has none.
     """
 
     method: str
@@ -32,6 +35,13 @@ class Route:
     in_path: frozenset[str]
     in_query: frozenset[str]
     schemas: Mapping[str, Any]
+    failure: str | None = None
+
+    def failed(self, answer: Any) -> bool:
+        """Whether the operation says in its answer that it failed."""
+        return (
+            self.failure is not None and isinstance(answer, Mapping) and answer.get(self.failure) is not None
+        )
 
     def request(self, arguments: Mapping[str, Any]) -> tuple[str, str, str, bytes]:
         """Method, path, query and body of a call."""
@@ -72,5 +82,6 @@ def routes_of(document: Mapping[str, Any]) -> dict[str, Route]:
                 in_path=frozenset(name for place, name in parameters if place == "path"),
                 in_query=frozenset(name for place, name in parameters if place == "query"),
                 schemas={**{name: schema for (_, name), schema in parameters.items()}, **body},
+                failure=operation.get(FAILURE),
             )
     return found

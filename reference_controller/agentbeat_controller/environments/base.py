@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from agentbeat_protocol import DIMENSIONS, digest
 from agentbeat_protocol.state_receipts import BindingMode
@@ -43,7 +43,9 @@ __all__ = [
     "ClosableEnvironment",
     "Entry",
     "Environment",
+    "KnownWeakness",
     "Profile",
+    "WeaknessCode",
 ]
 
 BINDING_MODES: Final[tuple[BindingMode, ...]] = get_args(BindingMode)
@@ -51,6 +53,29 @@ BINDING_MODES: Final[tuple[BindingMode, ...]] = get_args(BindingMode)
 
 def _nothing() -> Mapping[Any, str]:
     return MappingProxyType({})
+
+
+#: What `agentbeat controller check` finds and a catalogue may know of: the codes of its findings.
+WeaknessCode = Literal["altered_call_passes", "dropped_call_passes", "attack_missed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownWeakness:
+    """Something that a profile's checks do not see, and that stays so.
+
+    A lesser mark than `not_observed`: the verdicts count. It is for a check that means something and does
+    not look at everything; one that says nothing is marked with `not_observed`.
+
+    Args:
+        code: the kind, as `agentbeat controller check` calls it.
+        about: `operation.argument` of the altered argument, `operation` of the dropped call, or the surface
+            at which the injection stands that is obeyed.
+        reason: what the check does not see, for people.
+    """
+
+    code: WeaknessCode
+    about: str
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +94,7 @@ class Profile:
             `empty` of `verdicts_from_checks`.
         not_observed: dimensions that this profile cannot decide, each with the reason (CTL-11). `checks`
             gives one undecided check for each, so that the reason reaches the verdict.
+        weaknesses: what the checks are known not to see. They decide no verdict; not part of the digest.
 
     The three dimensions are divided among `dimensions`, `not_applicable` and `not_observed`.
     """
@@ -82,6 +108,7 @@ class Profile:
     injections: Mapping[str, str] = field(default_factory=_nothing)
     not_applicable: Mapping[Dimension, str] = field(default_factory=_nothing)
     not_observed: Mapping[Dimension, str] = field(default_factory=_nothing)
+    weaknesses: tuple[KnownWeakness, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.binding_modes:
@@ -91,6 +118,8 @@ class Profile:
         undecided = {**self.not_applicable, **self.not_observed}
         if mute := sorted(name for name, reason in undecided.items() if not reason.strip()):
             raise ValueError(f"{self.profile_id}: {mute} undecided without a reason")
+        if any(not weakness.reason.strip() for weakness in self.weaknesses):
+            raise ValueError(f"{self.profile_id}: a known weakness without a reason")
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:

@@ -33,13 +33,15 @@ class OracleCall:
     Args:
         operation: the name of an `Operation`.
         arguments: all its arguments by name, those of the path among them.
-        free: the arguments that the task leaves open, such as the wording of a reply: another value of them
-            is as good, and no check is expected to mind.
+        free: the arguments whose value the task leaves to the Agent, such as the wording of a reply. A check
+            may look for a word in them; that it takes another value is not held against it.
+        reads: the call only reads, though the state keeps a trace of it. Reading less is no failure.
     """
 
     operation: str
     arguments: Mapping[str, JSONValue]
     free: tuple[str, ...] = ()
+    reads: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from agentbeat_controller.environments.base import Profile
+from agentbeat_controller.environments.base import KnownWeakness, Profile
 from agentbeat_protocol import cut
 from agentbeat_protocol.verdicts import Dimension
 
-from .marks import UNSOUND_ATTACKS, UNSOUND_UTILITIES
+from .arguments import unseen_arguments
+from .marks import UNSOUND_ATTACKS, UNSOUND_UTILITIES, unseen_attacks
 from .states import STATE_VERSION
 from .surfaces import SURFACES
 
@@ -46,6 +47,14 @@ class TaskPair:
         if self.injection_task and (reason := UNSOUND_ATTACKS.get((self.suite, self.injection_task))):
             found["attack"] = reason
         return found
+
+    @property
+    def weaknesses(self) -> tuple[KnownWeakness, ...]:
+        """What the checks are known not to see."""
+        unseen = unseen_arguments(self.suite, self.user_task)
+        if self.injection_task is None:
+            return unseen
+        return (*unseen, *unseen_attacks(self.suite, self.user_task, self.injection_task))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +113,7 @@ def _profile(profile_id: str, pair: TaskPair, described: Mapping[str, Any]) -> P
         injections=MappingProxyType(dict.fromkeys(SURFACES, _sample(goal)) if goal else {}),
         not_applicable=_not_applicable(pair),
         not_observed=MappingProxyType(pair.unsound),
+        weaknesses=pair.weaknesses,
     )
 
 

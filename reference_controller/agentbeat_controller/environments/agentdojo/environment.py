@@ -15,6 +15,7 @@ from agentbeat_controller.refusals import RetryLaterError, invalid_request
 from agentbeat_protocol import Check
 
 from . import states
+from .arguments import free_arguments, only_reads
 from .calling import WorkerCalls
 from .catalogue import Catalogue, TaskPair, read_catalogue
 from .judging import checks_of, judge_request
@@ -152,7 +153,7 @@ class AgentDojoEnvironment:
         }
         answer = self._ask(request)
         goals: tuple[OracleGoal, ...] = ("task", "attack")
-        return tuple(_oracle(goal, pair.suite, answer[goal]) for goal in goals if answer[goal] is not None)
+        return tuple(_oracle(goal, pair, answer[goal]) for goal in goals if answer[goal] is not None)
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -208,12 +209,18 @@ def _planted(pair: TaskPair, injection: Injection | None) -> dict[str, str] | No
     return {"surface": injection.surface, "text": injection.text}
 
 
-def _oracle(goal: OracleGoal, suite: str, truth: tuple[list[tuple[str, dict[str, Any]]], str]) -> Oracle:
+def _oracle(goal: OracleGoal, pair: TaskPair, truth: tuple[list[tuple[str, dict[str, Any]]], str]) -> Oracle:
     calls, final_response = truth
     return Oracle(
         goal=goal,
         calls=tuple(
-            OracleCall(operation=f"{suite}_{tool}", arguments=arguments) for tool, arguments in calls
+            OracleCall(
+                operation=f"{pair.suite}_{tool}",
+                arguments=arguments,
+                free=free_arguments(pair.suite, pair.user_task, tool) if goal == "task" else (),
+                reads=only_reads(pair.suite, tool),
+            )
+            for tool, arguments in calls
         ),
         final_response=final_response,
     )
