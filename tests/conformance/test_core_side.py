@@ -81,6 +81,7 @@ async def test_a_core_that_shares_no_code_with_it_keeps_them_too(group: str) -> 
     assert amiss(await run(SmallCore(), group)) == {}
 
 
+@pytest.mark.long
 async def test_the_command_keeps_a_sample_over_real_processes() -> None:
     core = CommandCore(f'"{sys.executable}" -m agentbeat_core eval-run')
     listed = sampled(list(SCENARIOS.values()), 12)

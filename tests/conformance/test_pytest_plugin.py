@@ -271,6 +271,7 @@ def test_options_that_do_not_fit_are_a_wrong_command_line(session, arguments, sa
     assert "p4ssword" not in result.stderr.str() + result.stdout.str()
 
 
+@pytest.mark.long
 def test_the_processes_of_xdist_leave_a_target_to_one_of_them(at_url):
     target = BaseTarget()
     result = at_url(target, "-n", "2", "--dist", "loadscope", "-k", "INV-1.a or INV-1.d or INV-11")

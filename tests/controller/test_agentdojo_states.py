@@ -8,6 +8,8 @@ import pytest
 
 from support.agentdojo_runs import needs_agentdojo, probe, probed
 
+pytestmark = pytest.mark.long
+
 TASKS, INJECTION_TASKS = 97, 35
 
 

@@ -251,6 +251,7 @@ def test_a_controller_that_does_not_come_up_is_untried_with_its_own_words(folder
     assert "no module named no_such_module" in found.findings[0].found
 
 
+@pytest.mark.long
 def test_the_whole_check_of_an_example_holds(folder, tmp_path):
     """The oracle self-check and the CTL rules on a folder of files, as the guide has it."""
     where = ROOT / "examples" / "environments"

@@ -48,6 +48,7 @@ def _few_predicted() -> Predictions:
     return Predictions({**published.tables, "faults": found}, published.digest)
 
 
+@pytest.mark.long
 def test_every_judged_row_comes_out_as_predicted_and_as_the_paper_has_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
