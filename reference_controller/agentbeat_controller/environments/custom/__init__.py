@@ -10,7 +10,7 @@ Offer a `StagingSystem`, or subclass `SqlSystem` or `FolderSystem`, and serve it
 
 from __future__ import annotations
 
-from agentbeat_controller.environments.base import Profile
+from agentbeat_controller.environments.base import KnownWeakness, Profile
 from agentbeat_controller.environments.oracles import Oracle, OracleCall
 from agentbeat_protocol import Check, Injection
 
@@ -36,6 +36,7 @@ __all__ = [
     "FolderLimits",
     "FolderSystem",
     "Injection",
+    "KnownWeakness",
     "Oracle",
     "OracleCall",
     "Profile",
