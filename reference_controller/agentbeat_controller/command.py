@@ -13,6 +13,7 @@ import argparse
 import json
 import logging
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -113,7 +114,15 @@ def _configure_serve(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="until a lease expires (%(default)s)",
     )
-    add("--unsigned", action="store_true", help="sign no receipts: usable evidence, never official")
+    signing = parser.add_mutually_exclusive_group()
+    signing.add_argument(
+        "--unsigned", action="store_true", help="sign no receipts: usable evidence, never official"
+    )
+    signing.add_argument(
+        "--new-signing-key",
+        action="store_true",
+        help="sign with the home's key from now on, though the database knows another; a missing one is made",
+    )
     add("--ready-file", type=Path, metavar="PATH", help="JSON, written when both planes answer")
 
 
@@ -180,7 +189,7 @@ def _run(args: argparse.Namespace, environment: Environment) -> int:
 
 
 def _print_profiles(environment: Environment) -> int:
-    """The catalogue's entries, each with the task and the sample injections that fit it."""
+    """The catalogue's entries, each with the task, the sample injections and the known weaknesses."""
     from agentbeat_controller.catalogues import profile_entry
 
     profiles = [
@@ -188,6 +197,7 @@ def _print_profiles(environment: Environment) -> int:
             **profile_entry(profile).model_dump(mode="json"),
             "task": profile.task,
             "injections": dict(profile.injections),
+            "weaknesses": [asdict(weakness) for weakness in profile.weaknesses],
         }
         for profile in environment.profiles.values()
     ]
@@ -216,6 +226,7 @@ def _serve(args: argparse.Namespace, environment: Environment) -> int:
             database=args.database,
             lease_seconds=args.lease_seconds,
             unsigned=args.unsigned,
+            new_signing_key=args.new_signing_key,
             ready_file=args.ready_file,
         )
     )

@@ -57,6 +57,9 @@ _LIBPQ: Final = MappingProxyType(
 #: Members of a URL's query that may be shown; the others could hold a password or the path of a key.
 _SHOWN: Final = frozenset({"host", "port", "sslmode", "target_session_attrs"})
 
+#: The oldest PostgreSQL. What is asked of the server is there since 9.6; the driver wants 10.
+_OLDEST: Final = 12
+
 #: The advisory lock of `begin_setup`, the same in every version.
 _SETUP_LOCK: Final = int.from_bytes(b"agntbeat")
 
@@ -94,6 +97,9 @@ def begin_setup(connection: Connection) -> None:
     """
     if connection.dialect.name != "postgresql":
         return
+    version = int(connection.execute(text("SHOW server_version_num")).scalar_one()) // 10_000
+    if version < _OLDEST:
+        raise ValueError(f"the database server is PostgreSQL {version} (expected {_OLDEST} or newer)")
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SETUP_LOCK})
     encoding = connection.execute(text("SHOW server_encoding")).scalar_one()
     if encoding != "UTF8":

@@ -86,6 +86,11 @@ class KeyFolder:
         """Where the signing key stands."""
         return self.path / "signing.key"
 
+    @property
+    def has_signing_key(self) -> bool:
+        """Whether something stands where the signing key belongs."""
+        return os.path.lexists(self.signing_key_path)
+
     def control_secret(self) -> str:
         """The control plane's secret, made up on first use."""
         return self._secret(self.control_secret_path)

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.keys import KeyFolder, KeyFolderError
 from agentbeat_controller.limits import ControllerLimits
 from agentbeat_controller.servers import PlaneError, PortError, Service
+from agentbeat_controller.signing_keys import claim_key
 from agentbeat_controller.transactions import Transactions
 from agentbeat_protocol import ProtocolError
 
@@ -40,6 +42,7 @@ class ServeOptions:
         controller_id: None: the folder's own, made up on first start.
         database: a database URL; None: a SQLite file in `home`.
         unsigned: sign no receipts.
+        new_signing_key: the home's key may take the place of the one that the database knows.
         ready_file: written when both planes answer, removed when they end.
     """
 
@@ -53,6 +56,7 @@ class ServeOptions:
     database: str | None
     lease_seconds: int
     unsigned: bool
+    new_signing_key: bool
     ready_file: Path | None
 
 
@@ -86,13 +90,15 @@ def _serve(options: ServeOptions) -> None:
     if options.ready_file is not None:
         options.ready_file.unlink(missing_ok=True)
     keys = KeyFolder.open(options.home)
-    signer = None if options.unsigned else keys.signer()
     controller_id = keys.controller_id(options.controller_id)
     engine = open_engine(options.database or keys.default_database)
+    transactions = Transactions(engine)
+    claim = partial(claim_key, keys=keys, controller_id=controller_id, new=options.new_signing_key)
     try:
+        signer = None if options.unsigned else transactions.run(claim)
         plane = ControlPlane(
             environment=options.environment,
-            transactions=Transactions(engine),
+            transactions=transactions,
             controller_id=controller_id,
             deployments=options.deployments,
             signer=signer,

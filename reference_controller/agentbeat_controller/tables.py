@@ -33,6 +33,7 @@ __all__ = [
     "leases",
     "metadata",
     "receipts",
+    "signing_keys",
     "snapshots",
 ]
 
@@ -50,6 +51,15 @@ controller: Final = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("controller_id", _NAME, nullable=False),
     Column("clock_floor", BigInteger, nullable=False),
+)
+
+#: The public keys that receipts were signed with, in the order of their use; the last one signs.
+signing_keys: Final = Table(
+    "signing_keys",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("key_id", String(64), nullable=False),
+    Column("verify_key", String(64), nullable=False),
 )
 
 leases: Final = Table(

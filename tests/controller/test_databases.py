@@ -115,6 +115,15 @@ def test_what_is_read_after_a_lock_is_what_stands_there_then(postgres: Database,
     engine.dispose()
 
 
+def test_a_server_that_is_too_old_is_refused(postgresql: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentbeat_controller.databases._OLDEST", 99)
+    with (
+        pytest.raises(ValueError, match=r"is PostgreSQL \d+ \(expected 99 or newer\)"),
+        postgresql.begin() as own,
+    ):
+        begin_setup(own)
+
+
 def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Database) -> None:
     latin = replace(postgres, name="latin")
     postgres.query("CREATE DATABASE latin OWNER controller ENCODING 'LATIN1' TEMPLATE template0")
