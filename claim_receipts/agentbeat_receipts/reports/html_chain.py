@@ -77,9 +77,7 @@ def chain_section(chain: ChainReport) -> list[Markup]:
     items += [_entry(entry) for entry in view.entries]
     if view.more:
         items.append(element("li", f"and {view.more} more", class_="quiet"))
-    text = (
-        "Place, assignment, status and digest of each receipt; each names the one before it."
-    )
+    text = "Place, assignment, status and digest of each receipt; each names the one before it."
     return [element("p", text), element("ol", *items, class_="chain")]
 
 
