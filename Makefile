@@ -82,6 +82,7 @@ schemas: $(VENV)/test.stamp
 	$(BIN)/python -m agentbeat_protocol.schemas
 	$(BIN)/python -m agentbeat_conformance.reports.json_report
 	$(BIN)/python -m agentbeat_receipts.schemas
+	$(BIN)/python -m agentbeat_core.schemas
 
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m agentbeat_conformance.reports.guide docs/conformance.md
