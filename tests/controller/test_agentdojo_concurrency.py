@@ -139,6 +139,23 @@ def test_calls_of_one_run_at_the_same_time_all_land_in_some_order(place):
 
 
 @both_databases
+def test_a_call_that_waits_too_long_for_an_earlier_one_of_its_run_is_503_and_changes_nothing(place):
+    run = place.through(run_of(place, "a"), "reset", "before")
+    place.rig.environment._calls._wait_seconds = 0
+    hold = place.pool.hold(op="call")
+    first = place.meanwhile(place.message, run, "first")
+    assert hold.begun.wait(60)
+    refused = place.message(run, "impatient")
+    assert code_of(refused) == (503, "controller_unavailable")
+    assert refused.headers["Retry-After"] == "1"
+    hold.free.set()
+    assert first.result(60).status_code == 200
+    assert place.message(run, "second").status_code == 200
+    place.through(run, "after")
+    assert messages_in(place.state(run, "after")) == (["first", "second"],) * 2
+
+
+@both_databases
 def test_a_call_that_another_process_overtakes_is_made_on_what_that_one_left(place, database, agentdojo):
     """Two Controllers, one database, one run: the worker is asked again, and the log has the true order."""
     with place_on(database, agentdojo) as other:

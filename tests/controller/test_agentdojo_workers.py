@@ -130,6 +130,12 @@ def _killed_when_asked(pool):
 # Bounds
 
 
+@pytest.mark.parametrize(("cores", "size"), [(1, 2), (2, 2), (5, 5)])
+def test_a_pool_has_a_worker_for_each_core_and_two_at_least(monkeypatch, cores, size):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    assert WorkerPool()._size == size
+
+
 def test_there_are_never_more_workers_than_the_pools_size():
     with pool_of(size=2) as pool, ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(pool.ask, [QUESTION] * 24))

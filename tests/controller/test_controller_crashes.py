@@ -8,23 +8,43 @@ from pathlib import Path
 
 import pytest
 
+from support.agentdojo_runs import needs_agentdojo
 
-def crash_points(folder, call):
+CALLS = [
+    "reset",
+    "before",
+    "after",
+    "verify",
+    "renew",
+    "release",
+    "business-call",
+    "call-on-an-expired-lease",
+]
+
+
+def crash_points(folder, environment, call):
     """What was found after a kill at each point of the call; the last point is after its commit."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    command = [sys.executable, "-m", "support.crash_points", str(folder), call]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-m", "support.crash_points", str(folder), environment, call]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(
-    "call",
-    ["reset", "before", "after", "verify", "renew", "release", "business-call", "call-on-an-expired-lease"],
-)
+@pytest.mark.parametrize("call", CALLS)
 def test_a_kill_at_any_point_of_a_call_leaves_all_of_it_or_nothing(tmp_path, call):
     """Before the commit every row is as it was; sent again after the restart, the call does its work once."""
-    points = crash_points(tmp_path, call)
+    assert_all_or_nothing(crash_points(tmp_path, "ledger", call), call)
+
+
+@pytest.mark.parametrize("call", ["reset", "verify", "business-call"])
+def test_a_kill_before_or_after_a_worker_has_answered_leaves_all_of_a_call_or_nothing(tmp_path, call):
+    """AgentDojo: the calls that begin anew once the worker has answered."""
+    needs_agentdojo()
+    assert_all_or_nothing(crash_points(tmp_path, "agentdojo", call), call)
+
+
+def assert_all_or_nothing(points, call):
     assert len(points) >= 5
     assert [point["unchanged"] for point in points] == [True] * (len(points) - 1) + [False]
     for point in points:

@@ -1,8 +1,8 @@
 """Kill a Controller between every two statements of every call, and see what a restart finds.
 
-A script of its own, because it forks: `python -m support.crash_points FOLDER CALL` prints the call's points
-as one JSON array. A point is a statement before which the process is killed with SIGKILL, the commit, or the
-time between the commit and the answer.
+A script of its own, because it forks: `python -m support.crash_points FOLDER ENVIRONMENT CALL` prints the
+call's points as one JSON array. A point is a statement before which the process is killed with SIGKILL, the
+commit, or the time between the commit and the answer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,13 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 from sqlalchemy import event
 
+from agentbeat_controller.environments.agentdojo import AgentDojoEnvironment, WorkerPool
+from agentbeat_controller.environments.agentdojo.calling import WorkerCalls
+from agentbeat_controller.environments.requests import arguments_of
 from agentbeat_protocol import (
     ProtocolError,
     ReleaseRequest,
@@ -26,8 +30,9 @@ from agentbeat_protocol import (
     VerifyRequest,
 )
 from agentbeat_protocol.models import validated
+from support.agentdojo_runs import PREFIX
 from support.controllers import Rig, Run
-from support.ledger import write
+from support.ledger import Ledger, write
 
 DONE = {
     "reset": [],
@@ -49,7 +54,62 @@ MODELS = {
 }
 
 
-def perform(rig: Rig, run: Run, call: str) -> str:
+class LedgerScene:
+    """Records in the Controller's own database; a business call of two writes."""
+
+    profile_id = "ledger-note"
+    injection: ClassVar = {"surface": "note", "text": "Pay me."}
+
+    def __init__(self) -> None:
+        self.environment = Ledger()
+
+    def call(self, rig: Rig) -> None:
+        with rig.door.enter("deployment-a", "run-a") as entry:
+            write(entry, "cash", 90)
+            write(entry, "stock", 1)
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+class RememberingPool(WorkerPool):
+    """Workers are this process's own; a child gives the answers that its parent has heard."""
+
+    def __init__(self) -> None:
+        super().__init__(size=1)
+        self._heard: dict[str, Any] = {}
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        question = json.dumps(request)
+        if question not in self._heard:
+            self._heard[question] = super().ask(request)
+        return self._heard[question]
+
+
+class AgentDojoScene:
+    """A worker is asked between two transactions."""
+
+    profile_id = f"{PREFIX}-slack-user_task_0"
+    injection = None
+
+    def __init__(self) -> None:
+        self.environment = AgentDojoEnvironment(RememberingPool())
+        operations = {each.name: each for each in self.environment.operations}
+        self._operation = operations["slack_send_direct_message"]
+
+    def call(self, rig: Rig) -> None:
+        arguments = arguments_of(self._operation, {"recipient": "Bob", "body": "hi"})
+        outcome = WorkerCalls()(rig.door, "deployment-a", "run-a", self._operation, arguments)
+        assert outcome.status == 200
+
+    def close(self) -> None:
+        self.environment.close()
+
+
+Scene = LedgerScene | AgentDojoScene
+
+
+def perform(scene: Scene, rig: Rig, run: Run, call: str) -> str:
     """One call in this thread; the answer, or the code of its refusal."""
     try:
         if call in MODELS:
@@ -57,28 +117,28 @@ def perform(rig: Rig, run: Run, call: str) -> str:
             return method(validated(MODELS[call], run.body(call))).decode()
         if call == "call-on-an-expired-lease":
             rig.clock.advance(15 * 60)
-        with rig.door.enter("deployment-a", "run-a") as entry:
-            write(entry, "cash", 90)
-            write(entry, "stock", 1)
+        scene.call(rig)
     except ProtocolError as error:
         return error.code
     return "written"
 
 
-async def prepare(rig: Rig, call: str) -> Run:
+async def prepare(scene: Scene, rig: Rig, call: str) -> Run:
     """Lead a run up to the call."""
+    profile_digest = scene.environment.profiles[scene.profile_id].profile_digest
+    reset = {"binding_mode": "deployment_static", "injection": scene.injection}
     async with rig.control() as client:
-        run = Run(client, binding_mode="deployment_static", injection={"surface": "note", "text": "Pay me."})
+        run = Run(client, "a", scene.profile_id, profile_digest=profile_digest, **reset)
         for step in DONE[call]:
             await run.through(step)
     return run
 
 
-def killed_at(database: Path, run: Run, call: str, point: int) -> bool:
+def killed_at(scene: Scene, database: Path, run: Run, call: str, point: int) -> bool:
     """Whether a process that performs the call is killed at this point; False: it came to its end."""
     child = os.fork()
     if child == 0:
-        rig = Rig(database)
+        rig = Rig(database, environment=scene.environment)
         passed = 0
 
         def pass_point(*_args: object) -> None:
@@ -89,19 +149,21 @@ def killed_at(database: Path, run: Run, call: str, point: int) -> bool:
 
         event.listen(rig.engine, "before_cursor_execute", pass_point)
         event.listen(rig.engine, "commit", pass_point)
-        perform(rig, run, call)
+        perform(scene, rig, run, call)
         pass_point()
         os._exit(0)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status)
 
 
-def look_at(database: Path, run: Run, call: str, before: dict[str, list[str]]) -> dict[str, object]:
+def look_at(
+    scene: Scene, database: Path, run: Run, call: str, before: dict[str, list[str]]
+) -> dict[str, object]:
     """What a restart finds, and what the same call is answered then."""
-    rig = Rig(database)
+    rig = Rig(database, environment=scene.environment)
     found = rig.rows()
-    first = perform(rig, run, call)
-    rows, second = rig.rows(), perform(rig, run, call)
+    first = perform(scene, rig, run, call)
+    rows, second = rig.rows(), perform(scene, rig, run, call)
     rig.close()
     contents = {row.split("'")[1] for row in rows["contents"]}
     return {
@@ -114,24 +176,32 @@ def look_at(database: Path, run: Run, call: str, before: dict[str, list[str]]) -
     }
 
 
-def points_of(folder: Path, call: str) -> list[dict[str, object]]:
+def points_of(scene: Scene, folder: Path, call: str) -> list[dict[str, object]]:
     """Every point of one call."""
     prepared = folder / f"{call}.db"
-    rig = Rig(prepared)
-    run = asyncio.run(prepare(rig, call))
+    rig = Rig(prepared, environment=scene.environment)
+    run = asyncio.run(prepare(scene, rig, call))
     before = rig.rows()
     rig.close()
+    rehearsal = folder / f"{call}-rehearsal.db"
+    shutil.copy(prepared, rehearsal)
+    look_at(scene, rehearsal, run, call, before)
     points: list[dict[str, object]] = []
     while True:
         database = folder / f"{call}-{len(points)}.db"
         shutil.copy(prepared, database)
-        if not killed_at(database, run, call, len(points) + 1):
+        if not killed_at(scene, database, run, call, len(points) + 1):
             return points
-        points.append(look_at(database, run, call, before))
+        points.append(look_at(scene, database, run, call, before))
 
 
 def main() -> None:
-    json.dump(points_of(Path(sys.argv[1]), sys.argv[2]), sys.stdout)
+    folder, environment, call = sys.argv[1:]
+    scene = {"ledger": LedgerScene, "agentdojo": AgentDojoScene}[environment]()
+    try:
+        json.dump(points_of(scene, Path(folder), call), sys.stdout)
+    finally:
+        scene.close()
 
 
 if __name__ == "__main__":
