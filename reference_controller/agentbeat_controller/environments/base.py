@@ -6,6 +6,7 @@ receipts; the environment owns records, the business API and the native checks. 
 
 - Every call that touches records takes a SQLAlchemy `Connection` that is already inside a transaction. The
   caller owns that transaction, so a lease row and the records change together or not at all (CTL-10).
+- What takes long and needs no database is put as a question: `asides` answers it with no transaction open.
 - Records are keyed by `environment_id`: one database holds many environments, and none sees another (CTL-6).
 - `state` is the whole state. What is not in it cannot have changed; it reads one instant (CTL-4).
 - `checks` is pure: two states and a text in, checks out. It never raises on an odd state (CTL-8).
