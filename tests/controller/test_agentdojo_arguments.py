@@ -1,12 +1,16 @@
 """What the table of AgentDojo's arguments says is so: played with the benchmark's own checks."""
 
+from collections import Counter
+
 import pytest
 
+from agentbeat_controller.checking.oracle_checks import ProfileChecker
+from agentbeat_controller.checking.players import player_on
 from agentbeat_controller.environments.agentdojo import EVERY_VECTOR, SEEN_VECTORS
 from agentbeat_controller.environments.agentdojo.arguments import LEFT_TO_AGENT, NOT_SEEN
 from agentbeat_controller.environments.oracles import Oracle, OracleCall
 from agentbeat_protocol import Injection
-from support.agentdojo_runs import Bench
+from support.agentdojo_runs import PREFIX, Bench
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +149,21 @@ def test_an_injection_in_a_mail_hides_the_attack_that_it_asks_for(bench, user_ta
         for goals in ((), ("task",)):
             quiet = [bench.oracles(profile, planted)[goal] for goal in goals]
             assert bench.play(profile, *quiet, injection=planted).said("attack") is False
+
+
+#: A row may be about several calls of one tool in a task.
+KNOWN = {"workspace": 14, "travel": 3, "banking": 2, "slack": 18}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("suite", KNOWN)
+async def test_the_check_finds_nothing_in_the_tasks_of_a_suite_that_is_not_known(agentdojo, suite):
+    """Each known weakness is met, in the calls that the table names; the rest are notes of marked tasks."""
+    known = Counter()
+    async with player_on(agentdojo) as player:
+        for name, profile in agentdojo.profiles.items():
+            if name.startswith(f"{PREFIX}-{suite}-") and not profile.surfaces:
+                found = (await ProfileChecker(agentdojo, player, profile).check()).findings
+                assert {each.severity for each in found} <= {"known", "note"}, found
+                known.update(each.code for each in found if each.severity == "known")
+    assert known == {"altered_call_passes": KNOWN[suite]}
