@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,13 @@ class Controller:
 
     url: str
     headers: dict[str, str]
+    pid: int
+
+    def processor_seconds(self) -> float:
+        """The processor time that its process has used so far (Linux)."""
+        # The name in brackets may hold spaces; `utime` and `stime` are fields 14 and 15 of all.
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
@@ -45,7 +53,7 @@ def controller() -> Iterator[Controller]:
             told = json.loads(ready.read_bytes())
             secret = Path(told["control"]["secret_file"]).read_text().strip()
             headers = {"Authorization": f"Bearer {secret}"}
-            yield Controller(url=told["control"]["url"], headers=headers)
+            yield Controller(url=told["control"]["url"], headers=headers, pid=process.pid)
         finally:
             process.terminate()
             process.wait(15)
