@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -233,6 +234,19 @@ def test_a_worker_ends_when_its_line_closes_even_in_the_middle_of_something():
 
 
 @needs_proc
+def test_a_worker_ends_when_its_line_closes_with_an_answer_that_nobody_has_read():
+    """Then the line is reset, as by a kill between question and answer."""
+    needs_agentdojo()
+    worker = WorkerProcess.start()
+    try:
+        worker._line.sendall(b'{"op": "describe"}\n')
+        worker._line.recv(1, socket.MSG_PEEK)
+        worker._line.close()
+        assert worker._process.wait(20) == 0
+    finally:
+        worker.kill()
+
+
 def test_a_controller_that_is_killed_leaves_no_worker_behind(tmp_path):
     """`kill -9` of the Controller: no handler runs, the workers' lines just close."""
     needs_agentdojo()

@@ -7,6 +7,7 @@ standard output belongs to the answers.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -40,8 +41,10 @@ def main() -> None:
 
 
 def _read(source: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
-    for line in source:
-        lines.put(line)
+    """Until whoever asks is gone, also by a kill that left an answer unread: that is a reset, not an end."""
+    with contextlib.suppress(ConnectionResetError):
+        for line in source:
+            lines.put(line)
     os._exit(0)
 
 
@@ -57,7 +60,7 @@ def _write(answers: IO[bytes], answer: dict[str, Any]) -> None:
     try:
         answers.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
         answers.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, ConnectionResetError):
         os._exit(0)
 
 
