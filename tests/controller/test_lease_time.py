@@ -5,6 +5,8 @@
 
 import pytest
 
+from agentbeat_controller import store
+from agentbeat_controller.timekeeping import NANOSECONDS
 from support.controllers import Run, code_of
 from support.postgres import both_databases
 
@@ -130,3 +132,17 @@ async def test_what_a_released_lease_was_answered_outlives_any_clock(rig):
         run.client = client
         assert (await run.post("verify")).json()["receipt"] == receipt
     restarted.close()
+
+
+@both_databases
+def test_a_time_that_is_kept_is_never_behind_another_processs(rig):
+    """The database has the latest that any of them gave out; the own clock's counts from there on."""
+    book = rig.plane.book
+    with rig.engine.begin() as connection:
+        ahead = book.now(connection) + HOUR * NANOSECONDS
+        assert store.raise_clock_floor(connection, ahead) == ahead
+    with rig.engine.begin() as connection:
+        assert book.tick(connection) == store.clock_floor(connection) == ahead
+        assert book.now(connection) == ahead
+        rig.clock.advance(7)
+        assert book.tick(connection) == store.clock_floor(connection) == ahead + 7 * NANOSECONDS
