@@ -1,7 +1,8 @@
 """Tables of somebody else's database: read whole at one instant, and replaced whole.
 
-Nothing of SQLAlchemy's types stands between the driver and the value: what is stored is what is read. Columns
-and primary keys are looked up each time, so a changed schema is a changed state.
+Nothing of SQLAlchemy's types stands between the driver and the value: what is stored is what is read, of
+PostgreSQL by way of `postgres_values`. Columns and primary keys are looked up each time, so a changed schema
+is a changed state.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -24,13 +26,13 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
-    text,
 )
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.pool import NullPool
-from sqlalchemy.types import NullType
+from sqlalchemy.types import Float, NullType, TypeEngine
 
+from . import postgres_values, sql_numbers
 from .values import exact, key_text, stored
 
 __all__ = ["Loader", "engine_of", "reading", "rows_by_key", "writing"]
@@ -39,12 +41,26 @@ __all__ = ["Loader", "engine_of", "reading", "rows_by_key", "writing"]
 _WAIT_SECONDS: Final = 5
 #: The isolation in which several SELECTs see one instant.
 _REPEATABLE: Final = ("postgresql", "mysql", "mariadb")
+#: The option of a statement whose values are read by `postgres_values`.
+_EXACTLY: Final = "agentbeat_exactly"
+#: How often rows are deleted: a trigger may write down what goes, in a table that was emptied before.
+_DELETIONS: Final = 2
 
 
 def engine_of(url: URL) -> Engine:
     """An engine whose transactions are what they say; the database's own settings are left alone."""
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")  # the driver that the kit has an extra for
+    if url.get_backend_name() == "postgresql" and url.get_driver_name() != "psycopg":
+        raise ValueError(
+            f"got the driver {url.get_driver_name()}, expected psycopg: its values are exact here"
+        )
+    if url.get_backend_name() == "postgresql":
+        # A prepared statement would not outlive a change of the schema.
+        driver = {"prepare_threshold": None}
+        engine = create_engine(url, pool_pre_ping=True, pool_size=2, connect_args=driver)
+        event.listen(engine, "before_cursor_execute", _read_exactly)
+        return engine
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, pool_size=2)
     if not url.database or url.database == ":memory:":
@@ -60,6 +76,13 @@ def _prepare_sqlite(connection: sqlite3.Connection, _entry: object) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
 
 
+def _read_exactly(
+    _connection: Any, cursor: Any, _statement: Any, _values: Any, context: Any, _many: Any
+) -> None:
+    if context is not None and context.execution_options.get(_EXACTLY):
+        postgres_values.read_exactly(cursor)
+
+
 def _begin_sqlite(connection: Connection) -> None:
     deferred = connection.get_execution_options().get("agentbeat_reading", False)
     connection.exec_driver_sql("BEGIN" if deferred else "BEGIN IMMEDIATE")
@@ -73,6 +96,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
         repeatable = engine.dialect.name in _REPEATABLE
         options["isolation_level"] = "REPEATABLE READ" if repeatable else "SERIALIZABLE"
     with engine.connect().execution_options(**options) as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
+            settings = postgres_values.SETTINGS.items()
+            connection.execute(select(*(func.set_config(name, value, True) for name, value in settings)))
         yield connection
 
 
@@ -83,8 +109,17 @@ def writing(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def _table(inspector: Inspector, name: str) -> tuple[Table, tuple[str, ...]]:
-    """A table as it is now, and the columns of its primary key, which have their names from the database.
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """A table as it is now: the columns of its primary key, and each column's type."""
+
+    table: Table
+    key: tuple[str, ...]
+    types: Mapping[str, TypeEngine[Any]]
+
+
+def _found(inspector: Inspector, name: str) -> _Found:
+    """A table, whose names are those that the database gives.
 
     Raises:
         ValueError: no such table, or one without a primary key.
@@ -95,8 +130,9 @@ def _table(inspector: Inspector, name: str) -> tuple[Table, tuple[str, ...]]:
     key = tuple(inspector.get_pk_constraint(bare, schema=schema or None)["constrained_columns"])
     if not key:
         raise ValueError(f"{name}: a table without a primary key has no names for its rows")
-    columns = [Column(each["name"], NullType) for each in inspector.get_columns(bare, schema=schema or None)]
-    return Table(bare, MetaData(), *columns, schema=schema or None), key
+    types = {each["name"]: each["type"] for each in inspector.get_columns(bare, schema=schema or None)}
+    columns = [Column(each, NullType) for each in types]
+    return _Found(table=Table(bare, MetaData(), *columns, schema=schema or None), key=key, types=types)
 
 
 def rows_by_key(
@@ -107,27 +143,33 @@ def rows_by_key(
     Raises:
         ValueError: a value without an exact form, two rows of one name, or too many rows.
     """
-    table, key = _table(inspect(connection), name)
-    if unknown := sorted(set(left_out) - set(table.columns.keys())):
+    known = _found(inspect(connection), name)
+    if unknown := sorted(set(left_out) - known.types.keys()):
         raise ValueError(f"{name}: columns to leave out that are not there: {unknown}")
+    # A column of SQLite can hold 1 beside 1.0, unless it turns both into the latter.
+    sqlite = connection.dialect.name == "sqlite"
+    mixed = {column: sqlite and not isinstance(kind, Float) for column, kind in known.types.items()}
+    query = select(known.table).limit(most + 1).execution_options(**{_EXACTLY: True})
     found: dict[str, dict[str, Any]] = {}
-    for row in connection.execute(select(table).limit(most + 1)).mappings():
-        row_key = key_text(tuple(row[column] for column in key))
+    for row in connection.execute(query).mappings():
+        row_key = key_text(tuple(row[column] for column in known.key))
         if row_key in found:
             raise ValueError(f"{name}: two rows whose keys have one form")
         found[row_key] = {
-            column: _exact(name, column, row[column]) for column in row if column not in left_out
+            column: _exact(f"{name}.{column}", row[column], mixed=mixed[column])
+            for column in row
+            if column not in left_out
         }
     if len(found) > most:
         raise ValueError(f"{name}: more than {most} rows")
     return dict(sorted(found.items()))
 
 
-def _exact(table: str, column: str, value: Any) -> Any:
+def _exact(where: str, value: Any, *, mixed: bool) -> Any:
     try:
-        return exact(value)
+        return exact(value, mixed=mixed)
     except ValueError as error:
-        raise ValueError(f"{table}.{column}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None
 
 
 class Loader:
@@ -136,7 +178,7 @@ class Loader:
     def __init__(self, connection: Connection, names: Sequence[str]) -> None:
         self._connection = connection
         inspector = inspect(connection)
-        self._tables = {name: _table(inspector, name) for name in names}
+        self._tables = {name: _found(inspector, name) for name in names}
 
     def row_with_key(self, name: str, rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
         """The one of these rows that has this key.
@@ -144,42 +186,24 @@ class Loader:
         Raises:
             ValueError: there is none.
         """
-        _, columns = self._tables[name]
         for row in rows:
-            if key_text(tuple(row.get(column) for column in columns)) == key:
+            if key_text(tuple(row.get(column) for column in self._tables[name].key)) == key:
                 return row
         raise ValueError(f"{name}: no row with the key of the surface")
 
     def replace(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """Delete every row, those of referring tables first, and insert these; later rows are numbered on."""
-        for table, _ in reversed(self._tables.values()):
+        """Delete every row, those of referring tables first; insert these, as if the database were new."""
+        tables = [known.table for known in self._tables.values()]
+        for table in [*reversed(tables)] * _DELETIONS:
             self._connection.execute(delete(table))
-        for name, (table, _) in self._tables.items():
+        sql_numbers.restart(self._connection, tables)
+        for name, known in self._tables.items():
             for row in rows.get(name, ()):
-                values = {column: stored(value) for column, value in row.items()}
-                self._connection.execute(insert(table).values(**values))
-        self._restart_numbers()
+                values = {column: self._written(known, column, value) for column, value in row.items()}
+                self._connection.execute(insert(known.table).values(**values))
+        sql_numbers.catch_up(self._connection, tables)
 
-    def _restart_numbers(self) -> None:
-        """Ids that the database gives must not tell how many rows earlier runs added."""
-        if self._connection.dialect.name == "sqlite":
-            if inspect(self._connection).has_table("sqlite_sequence"):
-                numbers = text("DELETE FROM sqlite_sequence WHERE name = :name")
-                for table, _ in self._tables.values():
-                    self._connection.execute(numbers, {"name": table.name})
-        elif self._connection.dialect.name == "postgresql":
-            for table, key in self._tables.values():
-                for column in key:
-                    self._restart_sequence(table, column)
-
-    def _restart_sequence(self, table: Table, column: str) -> None:
-        quoted = self._connection.dialect.identifier_preparer.format_table(table)
-        query = text("SELECT pg_get_serial_sequence(:table, :column)")
-        sequence = self._connection.execute(query, {"table": quoted, "column": column}).scalar_one()
-        if sequence is None:
-            return
-        last = self._connection.execute(select(func.max(table.c[column]))).scalar_one()
-        self._connection.execute(
-            text("SELECT setval(CAST(:sequence AS regclass), :value, :used)"),
-            {"sequence": sequence, "value": last or 1, "used": last is not None},
-        )
+    def _written(self, known: _Found, column: str, value: Any) -> Any:
+        if self._connection.dialect.name == "postgresql" and column in known.types:
+            return postgres_values.written(value, known.types[column])
+        return stored(value)

@@ -6,11 +6,12 @@
     decimals                         a string with every digit that is stored: "12.50"
     bytes                            {"base64": "…"}
     dates, times                     ISO 8601; with a time zone in UTC
-    durations                        {"microseconds": …}
+    durations                        {"microseconds": …}; those of PostgreSQL: see `postgres_values`
     UUIDs, addresses                 their text
     arrays, JSON documents           lists and objects of these
 
-Anything else has no exact form here and is refused.
+Anything else has no exact form here and is refused. Where whole numbers and floats can stand in one column,
+a float that is whole is {"float": "1.0"} too: JSON does not tell it from 1.
 
 >>> exact(Decimal("12.50")), exact(2**60), exact(b"ab")
 ('12.50', {'integer': '1152921504606846976'}, {'base64': 'YWI='})
@@ -46,8 +47,11 @@ _TEXTS: Final = (
 )
 
 
-def exact(value: Any) -> Any:
+def exact(value: Any, *, mixed: bool = False) -> Any:
     """The value as plain JSON.
+
+    Args:
+        mixed: whole numbers and floats can both stand there.
 
     Raises:
         ValueError: the type has no exact form.
@@ -58,7 +62,7 @@ def exact(value: Any) -> Any:
         return value if abs(value) <= _SAFE else {"integer": str(value)}
     if isinstance(value, float):
         plain = math.isfinite(value) and not (value == 0 and math.copysign(1, value) < 0)
-        return value if plain else {"float": repr(value)}
+        return value if plain and not (mixed and value.is_integer()) else {"float": repr(value)}
     if isinstance(value, _TEXTS):
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
