@@ -70,12 +70,15 @@ LISTED = {
     "reorder": ("chain reorder",),
     "manifest other than the ticketed one": ("manifest other than the ticketed one", "manifest missing"),
     "closing record contradicting the receipts held": ("closing record contradicts",),
-    "receipt whose ticket is not in the checkpoint": ("ticket not in the checkpoint",),
+    "receipt whose ticket is not in the checkpoint": (
+        "ticket not in the checkpoint",
+        "one ticket for two receipts",
+    ),
     "receipt of another epoch citing our tickets or chain": (
         "another epoch cites our ticket",
         "another epoch cites our chain",
     ),
-    "chain gap": ("chain gap",),
+    "chain gap": ("chain gap", "a run done again"),
     "ticket object or closing record missing": (
         "ticket missing",
         "checkpoint missing",

@@ -24,8 +24,10 @@ from support.receipt_tampering import (
     late_ticket,
     nonce,
     one_place_more,
+    one_ticket,
     other_manifest,
     plain,
+    receipt,
     reframed,
     reorder,
     resealed,
@@ -213,13 +215,42 @@ FAULTS: dict[str, Fault] = {
     "chain-fork": bad("L1", PRE, fork, R.CHAIN_FORK),
     "chain-reorder": bad("L1", PRE, reorder, R.CHAIN_REORDER, R.CLOSING_MISSING),
     "chain-head": bad("L1", PRE, lambda: first_after("sha256:" + "0" * 64), R.CHAIN_HEAD),
+    "chain-skips-a-place": bad(
+        "L3",
+        PRE,
+        lambda: replace(with_last(honest(), sequence=5, previous="sha256:" + "0" * 64), closing=None),
+        R.CHAIN_SURPLUS,
+        R.CHAIN_GAP,
+        R.CLOSING_MISSING,
+    ),
     "manifest-other-than-ticketed": bad("L1", PRE, other_manifest, R.MANIFEST_NOT_CITED, *NOTHING_OF_OURS),
     "rival-terminals": bad("L3", PRE, rival_terminal, R.RIVAL_TERMINALS, R.CHAIN_FORK),
     "receipt-ticket-not-in-checkpoint": bad(
-        "L3", PRE, late_ticket, R.RECEIPT_TICKET_NOT_IN_CHECKPOINT, R.OPENING_UNDECRYPTABLE
+        "L3",
+        PRE,
+        late_ticket,
+        R.RECEIPT_TICKET_NOT_IN_CHECKPOINT,
+        R.RECEIPT_TICKET_MISMATCH,
+        R.OPENING_UNDECRYPTABLE,
     ),
     "receipt-cites-anothers-ticket": bad(
         "L3", PRE, swapped_tickets, R.RECEIPT_TICKET_MISMATCH, R.OPENING_UNDECRYPTABLE
+    ),
+    "own-ticket-held-and-not-cited": bad(
+        "L3",
+        PRE,
+        lambda: replace(late_ticket(), checkpoint=None),
+        R.RECEIPT_TICKET_MISMATCH,
+        R.CHECKPOINT_MISSING,
+        R.OPENING_UNDECRYPTABLE,
+    ),
+    "two-receipts-cite-one-ticket": bad(
+        "L3",
+        PRE,
+        lambda: one_ticket().without("tickets", "p-2.none").without("tickets", LAST),
+        R.TICKET_REUSED,
+        R.TICKET_MISSING,
+        R.OPENING_UNDECRYPTABLE,
     ),
     "receipt-unticketed": bad(
         "L3", PRE, lambda: with_last(honest(), ticket=None), R.RECEIPT_UNTICKETED, R.OPENING_UNDECRYPTABLE
@@ -235,6 +266,22 @@ FAULTS: dict[str, Fault] = {
     ),
     "other-epoch-cites-our-ticket": bad("L1", PRE, lambda: elsewhere("ticket"), R.FOREIGN_CITES_OURS),
     "other-epoch-cites-our-chain": bad("L1", PRE, lambda: elsewhere("previous"), R.FOREIGN_CITES_OURS),
+    "other-epoch-cites-our-ticket-that-is-withheld": bad(
+        "L1",
+        PRE,
+        lambda: replace(elsewhere("ticket"), tickets={}, checkpoint=None),
+        R.FOREIGN_CITES_OURS,
+        R.TICKET_MISSING,
+        R.CHECKPOINT_MISSING,
+    ),
+    "other-epoch-cites-our-receipt-that-is-withheld": bad(
+        "L1",
+        PRE,
+        lambda: elsewhere("previous").without("receipts", "p-2.none"),
+        R.FOREIGN_CITES_OURS,
+        R.TERMINAL_MISSING,
+        R.CHAIN_GAP,
+    ),
     "closing-counts-too-few": bad("L3", PRE, lambda: closing(count=3), R.CLOSING_CONTRADICTS),
     "closing-counts-too-many": bad("L3", PRE, lambda: closing(count=5), R.CLOSING_CONTRADICTS),
     "closing-with-another-head": bad(
@@ -242,6 +289,14 @@ FAULTS: dict[str, Fault] = {
     ),
     "two-closing-records": bad(
         "L3", PRE, lambda: beside("closing", count=0), R.CLOSING_RIVAL, R.CLOSING_CONTRADICTS
+    ),
+    "closing-head-that-is-followed": bad(
+        "L3",
+        PRE,
+        lambda: closing(head=receipt(honest(), "p-2.none").digest()).without("receipts", "p-2.none"),
+        R.CLOSING_CONTRADICTS,
+        R.TERMINAL_MISSING,
+        R.CHAIN_GAP,
     ),
     "closing-missing": uncovered(POST, lambda: replace(honest(), closing=None), R.CLOSING_MISSING),
     "ticket-missing": uncovered(POST, lambda: honest().without("tickets", LAST), R.TICKET_MISSING),

@@ -33,8 +33,10 @@ __all__ = [
     "late_ticket",
     "nonce",
     "one_place_more",
+    "one_ticket",
     "other_manifest",
     "plain",
+    "receipt",
     "reframed",
     "reorder",
     "resealed",
@@ -172,6 +174,12 @@ def swapped_tickets() -> Parts:
     new_third = changed(third, ticket=fourth.ticket)
     new = replace(parts, receipts={**parts.receipts, "p-2.none": signed(new_third)})
     return with_last(new, ticket=third.ticket, previous=new_third.digest())
+
+
+def one_ticket() -> Parts:
+    """The last receipt cites the ticket of the one before it."""
+    parts = honest()
+    return with_last(parts, ticket=receipt(parts, "p-2.none").ticket)
 
 
 def reframed(*, tickets: int = 4, anchors: tuple[str | None, ...] = (), extra: bool = False) -> Parts:

@@ -26,7 +26,9 @@ SHORT: Final = 64
 #: The most entries that are shown.
 ENTRIES: Final = 200
 
-_OF_LINKS: Final = frozenset({Reason.CHAIN_HEAD, Reason.CHAIN_FORK, Reason.CHAIN_REORDER, Reason.CHAIN_GAP})
+_OF_LINKS: Final = frozenset(
+    {Reason.CHAIN_HEAD, Reason.CHAIN_FORK, Reason.CHAIN_REORDER, Reason.CHAIN_GAP, Reason.CHAIN_SURPLUS}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

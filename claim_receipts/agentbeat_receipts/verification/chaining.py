@@ -1,4 +1,13 @@
-"""Step 3: receipts against tickets, against each other, and against the closing record."""
+"""Step 3: receipts against tickets, against each other, and against the closing record.
+
+What the receipts at hand prove needs no other object, so that keeping one back does not hide it:
+
+    two assignments cite one ticket            one of them is not its own
+    another ticket than the own one is cited   whether that one is held or not
+    a place above the number of assignments    more receipts were signed than there are assignments
+
+With one sound receipt for each assignment and no place above their number, the chain has no gap.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +45,9 @@ def chain_findings(holdings: Holdings) -> Iterator[Finding]:
     """Everything wrong with receipts and closing record, and what is missing of them."""
     yield from _assignments(holdings)
     yield from _citations(holdings)
+    yield from _shared_tickets(holdings.receipts)
     first = _before_first(holdings)
-    yield from _links(holdings.receipts, first)
+    yield from _links(holdings, first)
     yield from _closing(holdings, first)
 
 
@@ -68,6 +78,7 @@ def _citations(holdings: Holdings) -> Iterator[Finding]:
     checkpoint = sole_checkpoint(holdings)
     listed = None if checkpoint is None else listed_tickets(checkpoint[1])
     tickets = holdings.tickets
+    ticketed = assignment_counts(tickets)
     for receipt in holdings.receipts.values():
         if receipt.ticket is None:
             if holdings.prospective:
@@ -78,17 +89,39 @@ def _citations(holdings: Holdings) -> Iterator[Finding]:
         elif listed is not None and receipt.ticket not in listed:
             yield Finding(Reason.RECEIPT_TICKET_NOT_IN_CHECKPOINT, receipt.assignment)
         ticket = tickets.get(receipt.ticket)
-        if ticket is not None and ticket.assignment != receipt.assignment:
+        if ticket is None:
+            if receipt.assignment in ticketed:
+                yield Finding(Reason.RECEIPT_TICKET_MISMATCH, receipt.assignment, "its own is held")
+        elif ticket.assignment != receipt.assignment:
             yield Finding(Reason.RECEIPT_TICKET_MISMATCH, receipt.assignment, f"of {ticket.assignment}")
 
 
-def _links(receipts: Mapping[str, ReceiptFacts], first: str | None) -> Iterator[Finding]:
+def _shared_tickets(receipts: Mapping[str, ReceiptFacts]) -> Iterator[Finding]:
+    cited = repeated(lambda: (r.ticket for r in receipts.values() if r.ticket is not None))
+    citing: dict[str, set[str]] = {ticket: set() for ticket in cited}
+    for receipt in receipts.values() if cited else ():
+        if receipt.ticket in citing:
+            citing[receipt.ticket].add(receipt.assignment)
+    for names in citing.values():
+        # Two receipts of one assignment are rivals, and cite its one ticket.
+        if len(names) > 1:
+            one, two, *_ = sorted(names)
+            for name in names:
+                yield Finding(Reason.TICKET_REUSED, name, f"also of {two if name == one else one}")
+
+
+def _links(holdings: Holdings, first: str | None) -> Iterator[Finding]:
+    receipts = holdings.receipts
+    promised = None if holdings.manifest is None else len(holdings.manifest.assignments)
     forked = repeated(lambda: (receipt.sequence for receipt in receipts.values()))
     followed = repeated(lambda: (receipt.previous for receipt in receipts.values()))
     places = _Places(receipts)
     for digest, receipt in receipts.items():
         if receipt.sequence in forked or receipt.previous in followed:
             yield Finding(Reason.CHAIN_FORK, digest)
+        if promised is not None and receipt.sequence > promised:
+            detail = f"place {receipt.sequence} of {promised} assignments"
+            yield Finding(Reason.CHAIN_SURPLUS, digest, detail)
         yield from _link(digest, receipt, receipts, places, first)
 
 
@@ -147,6 +180,8 @@ def _contradictions(closing: ClosingRecord, holdings: Holdings, first: str | Non
             yield f"counts {closing.count}, but its head is at place {receipts[closing.head].sequence}"
     elif any(receipt.sequence == closing.count for receipt in receipts.values()):
         yield "another receipt is held at its head's place"
+    elif closing.count and any(receipt.previous == closing.head for receipt in receipts.values()):
+        yield "a receipt follows its head"
     if first is not None and (closing.head == first) != (closing.count == 0):
         yield "its head and its count do not fit"
     if holdings.manifest is not None and closing.count > len(holdings.manifest.assignments):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from itertools import chain
 
 from agentbeat_receipts.objects import Checkpoint, ClosingRecord, ReportBundle
 from agentbeat_receipts.verification.facts import assignment_counts, listed_tickets, promised_assignments
@@ -91,10 +92,24 @@ def foreign_findings(holdings: Holdings) -> Iterator[Finding]:
     checkpoints = holdings.of(Checkpoint)
     tickets = (holdings.tickets, *map(listed_tickets, checkpoints.values()))
     first = () if holdings.prospective else (holdings.manifest_digest,)
-    chain = (checkpoints, holdings.receipts, first)
+    cited = _cited_by_both(holdings)
+    places = (checkpoints, holdings.receipts, first, cited)
     for digest, item in holdings.foreign.items():
-        if _cites(item.tickets, tickets) or _cites(item.links, chain):
+        if _cites(item.tickets, (*tickets, cited)) or _cites(item.links, places):
             yield Finding(Reason.FOREIGN_CITES_OURS, digest, f"a {item.kind.__name__}")
+
+
+def _cited_by_both(holdings: Holdings) -> frozenset[str]:
+    """What others' receipts and closing records cite and one of ours cites too: ours, held or not."""
+    theirs = {
+        cited
+        for item in holdings.foreign.values()
+        if item.kind is not Checkpoint  # It lists many.
+        for cited in (*item.tickets, *item.links)
+    }
+    heads = (closing.head for closing in holdings.of(ClosingRecord).values())
+    links = (cited for receipt in holdings.receipts.values() for cited in (receipt.ticket, receipt.previous))
+    return frozenset(cited for cited in chain(heads, links) if cited is not None and cited in theirs)
 
 
 def _cites(digests: Iterable[str | None], ours: Iterable[Container[object]]) -> bool:

@@ -86,12 +86,14 @@ class Reason(StrEnum):
     RECEIPT_UNTICKETED = "receipt_unticketed"
     RECEIPT_TICKET_NOT_IN_CHECKPOINT = "receipt_ticket_not_in_checkpoint"
     RECEIPT_TICKET_MISMATCH = "receipt_ticket_mismatch"
+    TICKET_REUSED = "ticket_reused"
     RIVAL_TERMINALS = "rival_terminals"
     TERMINAL_MISSING = "terminal_missing"
     CHAIN_HEAD = "chain_head"
     CHAIN_FORK = "chain_fork"
     CHAIN_REORDER = "chain_reorder"
     CHAIN_GAP = "chain_gap"
+    CHAIN_SURPLUS = "chain_surplus"
     CLOSING_RIVAL = "closing_rival"
     CLOSING_CONTRADICTS = "closing_contradicts"
     CLOSING_MISSING = "closing_missing"
@@ -185,12 +187,14 @@ RULES: Final[Mapping[Reason, Rule]] = MappingProxyType(
         Reason.RECEIPT_UNTICKETED: _invalid_l3("a receipt of a prospective batch cites a ticket"),
         Reason.RECEIPT_TICKET_NOT_IN_CHECKPOINT: _invalid_l3("a receipt's ticket is in the checkpoint"),
         Reason.RECEIPT_TICKET_MISMATCH: _invalid_l3("a receipt cites the ticket of its own assignment"),
+        Reason.TICKET_REUSED: _invalid_l3("no two assignments' receipts cite one ticket"),
         Reason.RIVAL_TERMINALS: _invalid_l3("an assignment has one terminal"),
         Reason.TERMINAL_MISSING: _coverage("every assignment has its terminal"),
         Reason.CHAIN_HEAD: _l1("the first receipt follows the checkpoint (retrospective: manifest)"),
         Reason.CHAIN_FORK: _l1("no two receipts have one place or one predecessor"),
         Reason.CHAIN_REORDER: _l1("a receipt follows the one that it cites, and cites the one it follows"),
         Reason.CHAIN_GAP: _coverage("every receipt's predecessor is held"),
+        Reason.CHAIN_SURPLUS: _invalid_l3("a chain has no more places than there are assignments"),
         Reason.CLOSING_RIVAL: _invalid_l3("a manifest has one closing record"),
         Reason.CLOSING_CONTRADICTS: _invalid_l3("the closing record's count and head fit the receipts held"),
         Reason.CLOSING_MISSING: _coverage("the closing record is held"),

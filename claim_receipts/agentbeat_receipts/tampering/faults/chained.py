@@ -77,6 +77,26 @@ def _rival(making: Making) -> Exhibit:
     return exhibit.also(exhibit.signed(rival))
 
 
+def _done_again(making: Making) -> Exhibit:
+    """A run was signed, and done again: the second receipt is delivered, and neither first nor closing."""
+    exhibit = make(making)
+    place = exhibit.assignments.index(_RUN)
+    head = changed(exhibit.receipt(_RUN), status="failed").digest()
+    receipts = dict(exhibit.receipts)
+    for name in exhibit.assignments[place:]:
+        body = changed(exhibit.receipt(name), previous=head, sequence=exhibit.receipt(name).sequence + 1)
+        receipts[name], head = exhibit.signed(body), body.digest()
+    return replace(exhibit, receipts=receipts, closing=None)
+
+
+def _one_ticket(making: Making) -> Exhibit:
+    """A receipt was signed on another assignment's ticket; both tickets are kept back."""
+    exhibit = make(making)
+    *_, before, last = exhibit.assignments
+    opening = changed(exhibit.openings[last], ticket=exhibit.receipt(before).ticket)
+    return recommitted(exhibit, last, opening).without("tickets", before, last)
+
+
 def _elsewhere(making: Making, member: str) -> Exhibit:
     """A receipt of another epoch, signed for it, cites what one of ours cites."""
     exhibit = make(making)
@@ -145,7 +165,7 @@ CHAINED: Final = (
         by=Party.INGRESS,
         done="a receipt was signed on a ticket that the checkpoint does not list",
         rule="after the checkpoint there are no more tickets",
-        expected=Expected.unsound("receipt_ticket_not_in_checkpoint"),
+        expected=Expected.unsound("receipt_ticket_not_in_checkpoint", "receipt_ticket_mismatch"),
         make=_late_ticket,
     ),
     FaultCase(
@@ -157,6 +177,26 @@ CHAINED: Final = (
         rule="an assignment has one terminal; nobody chooses among two",
         expected=Expected.unsound("rival_terminals", "closing_contradicts", "terminals_missing"),
         make=_rival,
+    ),
+    FaultCase(
+        name="a run done again",
+        layer="L3",
+        timing=Timing.PRE,
+        by=Party.INGRESS,
+        done="a run was signed twice; its first receipt is kept back, and so is the closing record",
+        rule="a place above the number of assignments says that more was signed than was promised",
+        expected=Expected.unsound("chain_surplus", "chain_gap", "closing_missing"),
+        make=_done_again,
+    ),
+    FaultCase(
+        name="one ticket for two receipts",
+        layer="L3",
+        timing=Timing.PRE,
+        by=Party.INGRESS,
+        done="a receipt was signed on another run's ticket; the tickets of both are kept back",
+        rule="a ticket is for one assignment; two receipts that cite it show it without the ticket",
+        expected=Expected.unsound("ticket_reused", "ticket_missing", level=Level.CR_2),
+        make=_one_ticket,
     ),
     FaultCase(
         name="another epoch cites our ticket",
