@@ -3,13 +3,16 @@
 import hashlib
 import os
 import shutil
+import socket
+import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from agentbeat_controller.environments.custom import FolderLimits, FolderSystem, Injection, Profile, copy_of
 from agentbeat_controller.environments.custom import folders as folders_module
-from agentbeat_controller.environments.custom.folder_states import read_folder, shown_name
+from agentbeat_controller.environments.custom.folder_states import read_folder, shown_name, special_file
 
 SURFACES = {"readme": "docs/readme.txt", "fresh": "docs/fresh.txt", "linked": "docs/latest", "binary": "blob"}
 
@@ -47,6 +50,7 @@ def papers(tmp_path):
     (template / "docs").mkdir(parents=True)
     (template / "docs" / "readme.txt").write_text("Read me.")
     (template / "docs" / "readme.txt").chmod(0o640)
+    template.chmod(0o755)
     (template / "docs").chmod(0o755)
     (template / "blob").write_bytes(b"\xff\x00")
     (template / "blob").chmod(0o600)
@@ -56,6 +60,7 @@ def papers(tmp_path):
 
 def test_the_state_is_every_path_with_its_kind_mode_and_content(papers):
     assert papers.ready() == {
+        ".": {"type": "directory", "mode": "0755"},
         "blob": {
             "type": "file",
             "mode": "0600",
@@ -84,19 +89,44 @@ def _sha256(raw):
     [
         (lambda folder: (folder / "docs/readme.txt").chmod(0o600), "docs/readme.txt"),
         (lambda folder: (folder / "docs").chmod(0o700), "docs"),
+        (lambda folder: folder.chmod(0o777), "."),
         (lambda folder: (folder / "docs/readme.txt").write_text("Read m3."), "docs/readme.txt"),
         (lambda folder: (folder / "docs/latest").unlink(), "docs/latest"),
         (lambda folder: (folder / "empty").mkdir(), "empty"),
         (lambda folder: os.mkfifo(folder / "pipe"), "pipe"),
         (lambda folder: (folder / ".hidden").write_text(""), ".hidden"),
     ],
-    ids=["mode", "mode of a folder", "content", "link", "empty folder", "pipe", "hidden file"],
+    ids=[
+        "mode",
+        "mode of a folder",
+        "mode of the place",
+        "content",
+        "link",
+        "empty folder",
+        "pipe",
+        "hidden file",
+    ],
 )
 def test_no_change_is_unseen(papers, change, path):
     before = papers.ready()
     change(papers.folder("one"))
     after = papers.state("one")["files"]
     assert {name for name in before | after if before.get(name) != after.get(name)} == {path}
+
+
+def test_special_files_are_told_apart(papers):
+    """A pipe that becomes a socket, or another device, is a change."""
+    papers.ready()
+    place = papers.folder("one")
+    os.mkfifo(place / "a", 0o600)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(place / "b"))
+        kinds = {name: papers.state("one")["files"][name]["type"] for name in "ab"}
+    assert kinds == {"a": "pipe", "b": "socket"}
+    for mode, number in ((stat.S_IFCHR, 3), (stat.S_IFCHR, 5), (stat.S_IFBLK, 3)):
+        about = SimpleNamespace(st_mode=mode, st_rdev=os.makedev(1, number))
+        kinds[f"{mode}, {number}"] = str(special_file(about))
+    assert len(set(kinds.values())) == 5
 
 
 def test_a_link_is_never_followed(papers, tmp_path):
@@ -130,7 +160,11 @@ def test_long_contents_are_shown_by_their_digest(papers):
 
 @pytest.mark.parametrize(
     ("limits", "said"),
-    [(FolderLimits(paths=3), "more than 3 paths"), (FolderLimits(total_bytes=9), "more than 9 bytes")],
+    [
+        (FolderLimits(paths=3), "more than 3 paths"),
+        (FolderLimits(total_bytes=9), "more than 9 bytes"),
+        (FolderLimits(levels=0), "more than 0 directories inside each other"),
+    ],
 )
 def test_a_folder_beyond_a_bound_is_not_read(papers, limits, said):
     papers.limits = limits

@@ -1,12 +1,14 @@
-"""A folder as plain JSON: every path below it, without following a link.
+"""A folder as plain JSON: itself, and every path below it, without following a link.
 
-    {"docs": {"type": "directory", "mode": "0755"},
+    {".": {"type": "directory", "mode": "0755"},
+     "docs": {"type": "directory", "mode": "0755"},
      "docs/read-me.txt": {"type": "file", "mode": "0644", "size": 5, "sha256": "…", "text": "hello"},
      "latest": {"type": "link", "target": "docs/read-me.txt"}}
 
 Short contents are in it, as `text` or, where they are no UTF-8, as `base64`; of longer ones the digest. Times
-and owners are not: a copy has others. Each directory is entered by its descriptor, so a path that is swapped
-for a link meanwhile leads nowhere else. A name that is no UTF-8 is shown as `bytes:` and hex.
+and owners are not: a copy has others. Nor are hard links and extended attributes. Each directory is entered
+by its descriptor, so a path that is swapped for a link meanwhile leads nowhere else. A name that is no UTF-8
+is shown as `bytes:` and hex.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["FolderLimits", "read_folder", "shown_name"]
+__all__ = ["FolderLimits", "read_folder", "shown_name", "special_file"]
 
 _BYTES: Final = "bytes:"
 _CHUNK: Final = 1024 * 1024
@@ -32,6 +34,8 @@ class FolderLimits:
 
     #: Paths.
     paths: int = 10_000
+    #: Directories inside each other.
+    levels: int = 100
     #: Bytes of all files together.
     total_bytes: int = 256 * 1024 * 1024
     #: Bytes of a file whose content stands in the state; of a longer one the digest does.
@@ -53,7 +57,7 @@ def shown_name(name: str) -> str:
 
 
 def read_folder(folder: Path, limits: FolderLimits) -> dict[str, Any]:
-    """Every path below `folder`, in the order of the paths.
+    """The folder as `.`, and every path below it, in the order of the paths.
 
     Raises:
         OSError: it cannot be read, or a path went away meanwhile.
@@ -62,7 +66,8 @@ def read_folder(folder: Path, limits: FolderLimits) -> dict[str, Any]:
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     reader = _Reader(limits)
     try:
-        return dict(sorted(reader.entries(root, "")))
+        own = {"type": "directory", "mode": _mode(os.fstat(root))}
+        return {".": own, **dict(sorted(reader.entries(root, "", levels=limits.levels)))}
     finally:
         os.close(root)
 
@@ -73,28 +78,30 @@ class _Reader:
         self._paths = 0
         self._bytes = 0
 
-    def entries(self, directory: int, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Every path below an open directory."""
+    def entries(self, directory: int, prefix: str, *, levels: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every path below an open directory, which may have so many `levels` of directories."""
         for name in os.listdir(directory):
             self._paths += 1
             if self._paths > self._limits.paths:
                 raise ValueError(f"more than {self._limits.paths} paths")
             about = os.stat(name, dir_fd=directory, follow_symlinks=False)
             path = prefix + shown_name(name)
-            mode = f"{stat.S_IMODE(about.st_mode):04o}"
+            mode = _mode(about)
             if stat.S_ISLNK(about.st_mode):
                 yield path, {"type": "link", "target": shown_name(os.readlink(name, dir_fd=directory))}
             elif stat.S_ISDIR(about.st_mode):
                 yield path, {"type": "directory", "mode": mode}
+                if not levels:
+                    raise ValueError(f"more than {self._limits.levels} directories inside each other")
                 inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
                 try:
-                    yield from self.entries(inner, path + "/")
+                    yield from self.entries(inner, path + "/", levels=levels - 1)
                 finally:
                     os.close(inner)
             elif stat.S_ISREG(about.st_mode):
                 yield path, {"type": "file", "mode": mode, **self._file(name, directory)}
             else:
-                yield path, {"type": "other", "mode": mode}
+                yield path, {**special_file(about), "mode": mode}
 
     def _file(self, name: str, directory: int) -> dict[str, Any]:
         # Not blocking: what was a file a moment ago may be a pipe now.
@@ -112,6 +119,21 @@ class _Reader:
                 kept += chunk if size <= self._limits.content_bytes else b""
         found: dict[str, Any] = {"size": size, "sha256": sha256.hexdigest()}
         return found if size > self._limits.content_bytes else {**found, **_content(bytes(kept))}
+
+
+def _mode(about: os.stat_result) -> str:
+    return f"{stat.S_IMODE(about.st_mode):04o}"
+
+
+def special_file(about: os.stat_result) -> dict[str, str]:
+    """What it is that is no file, directory or link; of a device, which one."""
+    for kind, is_one in (("pipe", stat.S_ISFIFO), ("socket", stat.S_ISSOCK)):
+        if is_one(about.st_mode):
+            return {"type": kind}
+    for kind, is_one in (("character device", stat.S_ISCHR), ("block device", stat.S_ISBLK)):
+        if is_one(about.st_mode):
+            return {"type": kind, "device": f"{os.major(about.st_rdev)}:{os.minor(about.st_rdev)}"}
+    return {"type": "other"}
 
 
 def _content(raw: bytes) -> dict[str, str]:

@@ -21,11 +21,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from .folder_removal import remove_folder
 from .folder_states import FolderLimits, read_folder
 from .injections import planted_text
 from .systems import StagingSystem
@@ -99,15 +99,15 @@ class FolderSystem(StagingSystem):
             )
         fresh, old = (folder.with_name(f"{place}.{ending}") for ending in ("new", "old"))
         for leftover in (fresh, old):
-            _remove(leftover)
+            remove_folder(leftover)
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(template, fresh, symlinks=True)
         if injection is not None:
             _plant(fresh, _surface(profile, injection.surface), injection.text)
-        if folder.exists():
+        if os.path.lexists(folder):  # whatever has its name, also a link that leads nowhere
             folder.rename(old)
         fresh.rename(folder)
-        _remove(old)
+        remove_folder(old)
 
     def state(self, place: str) -> JSONValue:
         """Every path below the place's folder.
@@ -129,7 +129,7 @@ class FolderSystem(StagingSystem):
         """Delete the place's folder."""
         folder = self.folder(place)
         for each in (folder, folder.with_name(f"{place}.new"), folder.with_name(f"{place}.old")):
-            _remove(each)
+            remove_folder(each)
 
 
 def _surface(profile: Profile, surface: str) -> str:
@@ -155,21 +155,3 @@ def _plant(folder: Path, path: str, text: str) -> None:
             file.write(planted.encode())
     finally:
         os.close(directory)
-
-
-def _remove(folder: Path) -> None:
-    """Delete a folder, also one whose directories may not be entered."""
-    try:
-        about = folder.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISDIR(about.st_mode):
-        folder.unlink()
-        return
-    folder.chmod(0o700)
-    for parent, names, _ in os.walk(folder):
-        for name in names:
-            inner = Path(parent, name)
-            if not inner.is_symlink():
-                inner.chmod(0o700)
-    shutil.rmtree(folder)
