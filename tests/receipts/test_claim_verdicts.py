@@ -89,7 +89,7 @@ CASES: dict[str, tuple[Callable[[], Parts], str, Verdict, Licence]] = {
     ),
     "a trace that does not come out again": (other_trace, "PPPPP XPXX", Verdict.PASS, Licence.NONE),
     "a flag on without its decision": (no_decision, "PPPPX PPPP", Verdict.PASS, Licence.DESCRIPTIVE),
-    "a profile of its own in one run": (other_profile, "PPPPP XPXP", Verdict.PASS, Licence.NONE),
+    "a profile of its own in one run": (other_profile, "PPPPP XPXX", Verdict.PASS, Licence.NONE),
     "a retry shadowed": (shadowed, "PPPPP XPXP", Verdict.PASS, Licence.NONE),
     "a retry shadowed, no contract": (
         lambda: shadowed(manifest=SILENT),

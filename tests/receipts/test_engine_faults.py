@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentbeat_receipts.claims import FAULT_RULES, ClaimFinding, Fault
+from agentbeat_receipts.claims import FAULT_RULES, ClaimFinding, Fault, Licence
 from agentbeat_receipts.objects import Arm, ReportedCell
 from agentbeat_receipts.verification import Verdict
 from support.claim_batches import batch, judged, kiosk_manifest, unopened
@@ -162,6 +162,16 @@ def test_values_that_are_no_account_refute_the_account_only() -> None:
     invalid = {claim.claim for claim in report.claims if claim.verdict is Verdict.INVALID}
     assert invalid == {"C4"}
     assert ClaimFinding(Fault.IDENTITY_BROKEN, "", "20 transactions", 20) in report.claim("C4").findings
+
+
+def test_a_profile_that_differs_between_its_runs_refutes_the_account_without_any_contract() -> None:
+    report = judged(other_profile(manifest=SILENT))
+    finding = ClaimFinding(Fault.PROFILE_DIFFERS, "v-1", "another content in another run")
+    assert finding in report.claim("C4").findings
+    verdicts = {claim.claim: claim.verdict for claim in report.claims}
+    assert (verdicts["C1"], verdicts["C3"]) == (Verdict.NO_CONTRACT, Verdict.NO_CONTRACT)
+    assert {claim for claim, verdict in verdicts.items() if verdict is Verdict.INVALID} == {"C4"}
+    assert report.licences.granted is Licence.NONE
 
 
 def test_every_reason_of_the_engine_has_its_witness() -> None:

@@ -55,7 +55,7 @@ LISTED = {
         "guard applied in name only",
     ),
     "scorer digest drift": ("scorer drift",),
-    "replicates counted as subjects": ("replicates counted as subjects",),
+    "replicates counted as subjects": ("replicates counted as subjects", "profile drift"),
     "selective reporting": ("selective reporting", "cell left out"),
     "incomplete bundle that says so": ("incomplete report that says so", "report missing"),
     "flipped byte in a signed object": (
@@ -100,7 +100,7 @@ LISTED = {
     "right but undecryptable": ("envelope undecryptable",),
     "reported seed, draws, order other than the contract's": ("another seed", "other draws", "another order"),
     "boundary inside the envelope": ("boundary inside the envelope, C1", "boundary inside the envelope, C3"),
-    "contract absent": ("contract absent",),
+    "contract absent": ("contract absent", "nothing compared"),
     "a run never ticketed": (
         "a run never ticketed",
         "an attempt never listed",

@@ -110,11 +110,27 @@ def test_each_group_allows_its_own_differences() -> None:
     ]
 
 
+def alone(*names: str) -> Manifest:
+    """Each of these arms in a group by itself, and no contract."""
+    groups = (ComparisonGroup(group=f"{name}-alone", arms=(name,), may_differ=()) for name in names)
+    return manifest(*groups).model_copy(update={"contracts": ()})
+
+
+@pytest.mark.parametrize("names", [("free",), ("free", "capped")], ids=" and ".join)
+def test_a_group_of_one_arm_compares_nothing(names: tuple[str, ...]) -> None:
+    expected = ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group of two arms")
+    assert found(alone(*names), both()) == [expected]
+
+
+def test_what_the_arms_of_such_groups_ran_with_is_still_their_promise() -> None:
+    findings = found(alone("free", "capped"), both(capped={"model": OTHER}))
+    assert [f.fault for f in findings] == [Fault.CONTRACT_ABSENT, Fault.COMPONENT_DIFFERS]
+
+
 def test_an_arm_that_nobody_compares_may_run_as_it_likes() -> None:
-    alone = ComparisonGroup(group="alone", arms=("free",), may_differ=())
-    without = manifest(alone).model_copy(update={"contracts": ()})
+    without = alone("free")
     assert compared_arms(without) == {"free"}
-    assert found(without, both(capped={"model": OTHER})) == []
+    assert {f.fault for f in found(without, both(capped={"model": OTHER}))} == {Fault.CONTRACT_ABSENT}
 
 
 def test_a_contract_over_arms_that_no_group_holds_together_leaves_no_claim_of_isolation() -> None:

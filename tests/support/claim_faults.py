@@ -82,9 +82,9 @@ def other_trace() -> Parts:
     )
 
 
-def other_profile() -> Parts:
+def other_profile(**making: Any) -> Parts:
     """One run of a visitor has another private profile, and is honest about it."""
-    return batch(members={RUN: run(worth=100, capped=True, profile={"worth": 100, "mood": "good"})})
+    return batch(**making, members={RUN: run(worth=100, capped=True, profile={"worth": 100, "mood": "good"})})
 
 
 #: The claims of transactions, then C1 to C4; P passes, X is Invalid, C is coverage, E is I_E, - is I_C.

@@ -1,8 +1,8 @@
 """C4, accounting: every number of the report comes out again, and none that was promised is missing.
 
 It rests on the whole replay of every transaction, on all claims but those of fidelity, on the identity, on
-one scorer per arm as promised, and on the report, cell by cell. A promised cell is a profile under an arm of
-the assignment matrix with a disclosed value, when all its runs came out as integers and typed nulls; pairs
+one scorer per arm as promised, on profiles that are the same in each of their runs, and on the report, cell
+by cell. A promised cell is a profile under an arm of the assignment matrix with a disclosed value, when all its runs came out as integers and typed nulls; pairs
 and decimal strings are not summed. A cell some of whose runs are missing cannot be recomputed: that is a
 matter of completeness and of the transactions, and nothing is said of what was reported for it. So fidelity
 does not feed C4: a fidelity claim that does not pass leaves its own cells without a word of C4.
@@ -18,7 +18,7 @@ from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.claims.results import ClaimFinding
 from agentbeat_receipts.claims.tallies import Cell, Tally
-from agentbeat_receipts.claims.transactions import listed, resting_findings
+from agentbeat_receipts.claims.transactions import listed, profile_findings, resting_findings
 from agentbeat_receipts.objects import COMPONENTS, Manifest, ReportBundle, ReportedCell
 
 __all__ = ["accounting_findings", "promised_runs", "whole_cell"]
@@ -58,6 +58,7 @@ def accounting_findings(
     if manifest is None:
         return
     yield from listed(tally.disclosures)
+    yield from profile_findings(tally)
     if domain is not None:
         for name in manifest.disclosed:
             if name not in domain.claims:

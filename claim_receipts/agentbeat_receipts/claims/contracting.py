@@ -7,7 +7,7 @@ seed, is held against the contract all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from agentbeat_receipts.analyses.directions import judge_direction
@@ -19,7 +19,7 @@ from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.claims.readings import completeness_findings, retries_refuted
 from agentbeat_receipts.claims.results import Analysis, ClaimFinding
 from agentbeat_receipts.claims.tallies import Cell, Tally
-from agentbeat_receipts.claims.transactions import resting_findings
+from agentbeat_receipts.claims.transactions import profile_findings, resting_findings
 from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, ReportedAnalysis
 from agentbeat_receipts.objects.manifests import contract_arms
 from agentbeat_receipts.verification.results import ChainReport
@@ -50,7 +50,7 @@ def contract_findings(
     outcomes = sorted({contract.outcome for contract in contracts})
     findings += completeness_findings(chain, removed=removed)
     findings += resting_findings(tally, domain, outcomes)
-    findings += _profiles(tally)
+    findings += profile_findings(tally)
     absent = [group for group in (Group.A, Group.R) if group in removed]
     if absent:
         findings += (ClaimFinding(Fault.EVIDENCE_ABSENT, "", f"{group}, {group.label}") for group in absent)
@@ -69,12 +69,6 @@ def _contracts(claim: str, manifest: Manifest | None, removed: frozenset[Group])
     if manifest is None or (Group.J if claim == "C1" else Group.R) in removed:
         return ()
     return tuple(contract for contract in manifest.contracts if contract.claim == claim)
-
-
-def _profiles(tally: Tally) -> Iterator[ClaimFinding]:
-    for profile, digests in sorted(tally.profiles.items()):
-        if len(digests) > 1:
-            yield ClaimFinding(Fault.PROFILE_DIFFERS, profile, "another content in another run")
 
 
 def _reported(contract: Contract, chain: ChainReport, removed: frozenset[Group]) -> ReportedAnalysis | None:

@@ -4,6 +4,9 @@ Per comparison group: the receipts of each arm name the arm's components, and th
 components outside `may_differ`. A scorer that is off everywhere is not C2's: where every receipt of the batch
 names one scorer and no arm promises it, the arms still compare like with like, and C4 says what is wrong.
 
+It takes two arms to compare: where no group has two, C2 is I_C. What its arms ran with is held against their
+promise all the same.
+
 A contract compares arms too: where no comparison group holds all of a contract's arms, nothing was promised
 of what they share, and C2 is I_C.
 
@@ -22,12 +25,17 @@ from agentbeat_receipts.claims.tallies import Tally
 from agentbeat_receipts.objects import COMPONENTS, Arm, ComparisonGroup, ComponentName, Manifest
 from agentbeat_receipts.objects.manifests import contract_arms
 
-__all__ = ["compared_arms", "isolation_findings", "off_everywhere"]
+__all__ = ["compared_arms", "compares_arms", "isolation_findings", "off_everywhere"]
 
 
 def compared_arms(manifest: Manifest) -> frozenset[str]:
     """The arms that some comparison group names."""
     return frozenset(arm for group in manifest.comparison_groups for arm in group.arms)
+
+
+def compares_arms(manifest: Manifest) -> bool:
+    """Whether some comparison group has arms to compare with each other."""
+    return any(len(group.arms) > 1 for group in manifest.comparison_groups)
 
 
 def isolation_findings(
@@ -45,9 +53,10 @@ def isolation_findings(
         return
     compared = compared_arms(manifest)
     if not compared:
-        # A group without arms compares nothing.
         yield ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group")
         return
+    if not compares_arms(manifest):
+        yield ClaimFinding(Fault.CONTRACT_ABSENT, "", "no comparison group of two arms")
     yield from _ungrouped(manifest)
     arms = {arm.arm: arm for arm in manifest.arms}
     ignored: frozenset[ComponentName] = (

@@ -11,6 +11,7 @@ A finding reaches a claim along its declared dependencies only, so a missing ter
     a retry shadowed        C3, and C1 where contracted
     a transaction claim     C4 unless it is one of fidelity, and the C1 and C3 whose outcome it is
     the whole replay        C1 C3 C4
+    a profile that differs  C4, and C1 and C3 where contracted
     report, scorers         C4
 
 Ablation: `removed` names groups that are absent after the checks of bytes. The tally must have been settled

@@ -10,7 +10,7 @@ from agentbeat_receipts.claims.results import ClaimFinding
 from agentbeat_receipts.claims.tallies import ClaimTally, Tally
 from agentbeat_receipts.verification.reasons import Verdict
 
-__all__ = ["REPLAY", "claim_findings", "listed", "resting_findings"]
+__all__ = ["REPLAY", "claim_findings", "listed", "profile_findings", "resting_findings"]
 
 #: How the whole replay is named among the claims of a transaction.
 REPLAY = "replay"
@@ -45,6 +45,13 @@ def resting_findings(tally: Tally, domain: Domain | None, claims: Iterable[str])
             yield ClaimFinding(Fault.EVIDENCE_ABSENT, claim, f"no claim of {domain.name}")
             continue
         yield from _inherited(claim, tally.claims[claim], tally.received)
+
+
+def profile_findings(tally: Tally) -> Iterator[ClaimFinding]:
+    """Profiles that are not the same in each of their runs: what is summed over them is of no one profile."""
+    for profile, digests in sorted(tally.profiles.items()):
+        if len(digests) > 1:
+            yield ClaimFinding(Fault.PROFILE_DIFFERS, profile, "another content in another run")
 
 
 def _inherited(name: str, counted: ClaimTally, received: int) -> Iterator[ClaimFinding]:

@@ -77,6 +77,7 @@ def _read(path: Path) -> Manifest:
 
 def _notes(manifest: Manifest) -> Iterator[str]:
     """What this manifest cannot claim, whatever comes out."""
+    from agentbeat_receipts.claims.isolation import compares_arms
     from agentbeat_receipts.domains import known_domains
 
     if manifest.domain not in set(known_domains()):
@@ -89,8 +90,8 @@ def _notes(manifest: Manifest) -> Iterator[str]:
             yield f"{len(manifest.profiles)} profiles, and {claim} asks for {_PROFILES}: it will be I_E"
     if "C3" in contracted and manifest.replicates < _REPLICATES:
         yield f"{manifest.replicates} replicate, and C3 asks for {_REPLICATES}: it will be I_E"
-    if not manifest.comparison_groups:
-        yield "no comparison group: C2 will be I_C"
+    if not compares_arms(manifest):
+        yield "no comparison group of two arms: C2 will be I_C"
     if manifest.mode != "prospective":
         yield "retrospective: coverage will not be claimed, and there are no tickets"
     if manifest.nonces == "derived_from_seed":

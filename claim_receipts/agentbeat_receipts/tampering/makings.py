@@ -144,6 +144,7 @@ class Making:
         ran: what an arm runs with, where that is something else.
         manifest: other members of the manifest.
         sellers: who answers in an assignment, where that is not the arm's.
+        buyers: who buys in an assignment, where that is not the profile that it names.
         guards: which guards are on in an assignment, where those are not the arm's.
         openings: changes of what an assignment's receipt commits to.
         told: values that are told of an assignment in place of its own, wherever values are told.
@@ -156,6 +157,7 @@ class Making:
     ran: Mapping[str, Setting] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     sellers: Mapping[str, Seller] = field(default_factory=dict)
+    buyers: Mapping[str, Profile] = field(default_factory=dict)
     guards: Mapping[str, frozenset[str]] = field(default_factory=dict)
     openings: Mapping[str, Callable[[Opening], Opening]] = field(default_factory=dict)
     told: Mapping[str, Mapping[str, ClaimValue]] = field(default_factory=dict)
@@ -206,7 +208,7 @@ def _runs(making: Making, manifest: Manifest) -> dict[str, Run]:
         name = entry.assignment
         run = simulate(
             making.ran.get(entry.arm, making.promised[entry.arm]),
-            making.profiles[entry.profile],
+            making.buyers.get(name, making.profiles[entry.profile]),
             flags=making.guards.get(name, flags[entry.arm]),
             retry=manifest.retry,
             seed=name.encode(),

@@ -43,6 +43,13 @@ def _other_chooser(making: Making) -> Exhibit:
     return make(replace(making, ran={**making.ran, GUARDED: subset}))
 
 
+def _other_buyer(making: Making) -> Exhibit:
+    """One run was made with a buyer to whom a room is worth more."""
+    buyer = making.profiles["p-1"]
+    richer = changed(buyer, values={**buyer.values, "room": buyer.values["room"] + 50})
+    return make(replace(making, buyers={**making.buyers, _RUN: richer}))
+
+
 def _other_scorer(making: Making) -> Exhibit:
     """Every run was scored in tenths of what was promised."""
     tenths = Scorer(scale=10)
@@ -127,6 +134,16 @@ REPLAYED: Final = (
         rule="a receipt's components are its arm's",
         expected=_invalid("C2", codes=("component_differs",)),
         make=_other_chooser,
+    ),
+    FaultCase(
+        name="profile drift",
+        layer="L2",
+        timing=Timing.PRE,
+        by=Party.RUNNER,
+        done="one run's buyer values a room 0.50 more than the same buyer does in the other runs",
+        rule="a profile is the same in each of its runs, or its cells and contrasts are of no one profile",
+        expected=_invalid("C1", "C3", "C4", codes=("profile_differs",)),
+        make=_other_buyer,
     ),
     FaultCase(
         name="scorer drift",

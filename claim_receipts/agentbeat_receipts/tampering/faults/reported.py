@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from agentbeat_receipts.claims.results import Licence
 from agentbeat_receipts.objects import (
+    ComparisonGroup,
     Contract,
     Document,
     ReportBundle,
@@ -58,6 +59,12 @@ def _left_out(report: ReportBundle, *, complete: bool) -> ReportBundle:
 
 def _contracts(making: Making, *contracts: Contract) -> Exhibit:
     return make(replace(making, manifest={**making.manifest, "contracts": contracts}))
+
+
+def _apart(making: Making) -> Exhibit:
+    """No contract, and no two arms in one comparison group."""
+    groups = tuple(ComparisonGroup(group=arm, arms=(arm,), may_differ=()) for arm in making.promised)
+    return make(replace(making, manifest={**making.manifest, "contracts": (), "comparison_groups": groups}))
 
 
 REPORTED: Final = (
@@ -142,6 +149,16 @@ REPORTED: Final = (
             Verdict.NO_CONTRACT, "C1", "C3", licence=Licence.DESCRIPTIVE, codes=("contract_absent",)
         ),
         make=_contracts,
+    ),
+    FaultCase(
+        name="nothing compared",
+        layer="L2",
+        timing=Timing.PRE,
+        by=Party.MANIFEST,
+        done="each arm has a comparison group to itself, and the manifest has no contract",
+        rule="it takes two arms to compare; what was never asserted is not judged: I_C",
+        expected=Expected.but(Verdict.NO_CONTRACT, "C1", "C2", "C3", codes=("contract_absent",)),
+        make=_apart,
     ),
     FaultCase(
         name="boundary inside the envelope, C1",
