@@ -21,6 +21,7 @@ Other databases are refused: the isolation of runs rests on what these two do.
 from __future__ import annotations
 
 import sqlite3
+import time
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -33,6 +34,8 @@ __all__ = ["LOCK_WAIT_SECONDS", "begin_setup", "open_engine", "shown"]
 
 #: How long a transaction waits for another's lock, or for a connection, before it gives up.
 LOCK_WAIT_SECONDS: Final = 10
+#: Between two tries where SQLite does not wait by itself.
+_PAUSE_SECONDS: Final = 0.01
 #: How long one statement may take …
 _STATEMENT_SECONDS: Final = 30
 #: … and a transaction may rest between two: a Controller that hangs does not hold its leases for ever.
@@ -161,8 +164,23 @@ def _connect_args(url: URL) -> dict[str, Any]:
 
 def _prepare_sqlite(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # the driver must not begin or commit by itself
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    _keep_write_ahead_log(connection)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _keep_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Set a file's mode. For this alone SQLite does not wait: of two that start at once one would fail."""
+    deadline = time.monotonic() + LOCK_WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def _begin_immediate(connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,43 @@ def test_the_file_keeps_a_write_ahead_log_and_its_references(engine: Engine) -> 
             for name in ("journal_mode", "synchronous", "foreign_keys")
         ]
     assert found == ["wal", 2, 1]
+
+
+@pytest.fixture
+def beginner(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """Another process that was first on the new file, and is at work on it."""
+    holder = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    holder.execute("CREATE TABLE first (n INTEGER)")
+    yield holder
+    holder.close()
+
+
+def test_who_comes_second_to_a_new_file_waits_for_the_first(
+    engine: Engine, beginner: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if beginner.in_transaction:
+            beginner.execute("COMMIT")
+
+    monkeypatch.setattr("agentbeat_controller.databases.time.sleep", sleep)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM first")).scalar_one() == 0
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+    assert waited
+
+
+def test_who_comes_second_to_a_new_file_does_not_wait_for_ever(
+    engine: Engine, beginner: sqlite3.Connection
+) -> None:
+    with pytest.raises(OperationalError, match="locked"):
+        engine.connect()
+    beginner.execute("COMMIT")
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM first")).scalar_one() == 0
 
 
 # PostgreSQL
