@@ -28,7 +28,7 @@ from support.claim_faults import (
 from support.kiosk import MATERIALS, Kiosk, components
 from support.receipt_batches import Parts
 
-#: What the analyses of C1 and C3 say, and the domain's guardrails and injections; tested beside those.
+#: What the analyses of C1 and C3 say, and a domain of guardrails, injections and policies; tested there.
 ELSEWHERE = {
     Fault.ANALYSIS_CONTRADICTS_CONTRACT,
     Fault.SUBJECTS_DIFFER,
@@ -49,6 +49,7 @@ ELSEWHERE = {
     Fault.ENFORCEMENT_DIFFERS,
     Fault.INJECTION_DIFFERS,
     Fault.NOT_OBSERVED,
+    Fault.POLICY_SILENT,
 }
 
 

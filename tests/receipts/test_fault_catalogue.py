@@ -98,6 +98,7 @@ LISTED = {
     "nonce reused or of wrong length": ("nonce reused", "nonce of wrong length"),
     "envelope digest wrong": ("envelope digest wrong",),
     "right but undecryptable": ("envelope undecryptable",),
+    "replay starts at the policy for deterministic sellers": ("menu without an answer",),
     "reported seed, draws, order other than the contract's": ("another seed", "other draws", "another order"),
     "boundary inside the envelope": ("boundary inside the envelope, C1", "boundary inside the envelope, C3"),
     "contract absent": ("contract absent", "nothing compared"),

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentbeat_receipts.claims import Fault
-from agentbeat_receipts.objects import Pair
+from agentbeat_receipts.claims import Absent, Fault, Group
+from agentbeat_receipts.domains.market import DOMAIN, Enquiry, NoAnswer
+from agentbeat_receipts.domains.market.sellers import PolicySeller
+from agentbeat_receipts.objects import Pair, RetryPolicy
 from support.market_cases import (
     BOTH,
     FAILING,
@@ -100,3 +102,46 @@ def test_the_last_attempt_is_the_one_that_counts() -> None:
     shorter = tampered(case, "attempts", to=lambda attempts: attempts[:1])
     assert found(shorter)["completion"] == 0
     assert refuted(shorter).keys() >= {"completion", "buyer_surplus"}
+
+
+class Silent:
+    """Answers, as the policy has it, only when it was asked some times before.
+
+    Args:
+        model: the policy.
+        reasons: why it does not answer before.
+    """
+
+    def __init__(self, model: Any, *reasons: str) -> None:
+        self._policy = PolicySeller(model)
+        self._reasons = list(reasons)
+
+    def answer(self, enquiry: Enquiry) -> bytes:
+        if self._reasons:
+            raise NoAnswer(self._reasons.pop(0))
+        return self._policy.answer(enquiry)
+
+
+ONE_RETRY = RetryPolicy(max_attempts=2, retry_on=("timeout",))
+
+
+@pytest.mark.parametrize(
+    "reasons", [("overload",), ("timeout", "timeout"), ("timeout", "overload")], ids="+".join
+)
+@pytest.mark.parametrize("seller", sorted(SELLERS.keys() - {"writer"}))
+def test_a_policy_is_not_replayed_by_its_silence(seller: str, reasons: tuple[str, ...]) -> None:
+    run = ran(SELLERS[seller], seller=Silent(SELLERS[seller], *reasons), retry=ONE_RETRY)
+    assert [attempt.failure for attempt in run.attempts] == list(reasons)
+    outcome = found(case_of(run))
+    assert outcome.pop("whole") is Group.O
+    # What a run came to without a deal is told by its record; that this is the policy's doing is not.
+    assert outcome == run.values
+    with pytest.raises(Absent, match=f"^policy_silent: attempt {len(reasons)}: no answer") as absent:
+        DOMAIN.replay(case_of(run)).whole()
+    assert absent.value.fault is Fault.POLICY_SILENT
+
+
+def test_a_silence_that_was_retried_leaves_the_policys_answer_to_be_replayed() -> None:
+    menu = SELLERS["fixed_menu"]
+    case = case_of(ran(menu, seller=Silent(menu, "timeout"), retry=ONE_RETRY))
+    assert found(case)["whole"] == ("policy", "parser", "trace", "choice", "metrics")

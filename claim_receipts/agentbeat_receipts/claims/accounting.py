@@ -2,10 +2,11 @@
 
 It rests on the whole replay of every transaction, on all claims but those of fidelity, on the identity, on
 one scorer per arm as promised, on profiles that are the same in each of their runs, and on the report, cell
-by cell. A promised cell is a profile under an arm of the assignment matrix with a disclosed value, when all its runs came out as integers and typed nulls; pairs
-and decimal strings are not summed. A cell some of whose runs are missing cannot be recomputed: that is a
-matter of completeness and of the transactions, and nothing is said of what was reported for it. So fidelity
-does not feed C4: a fidelity claim that does not pass leaves its own cells without a word of C4.
+by cell. A promised cell is a profile under an arm of the assignment matrix with a disclosed value, when all
+its runs came out as integers and typed nulls; pairs and decimal strings are not summed. A cell some of whose
+runs are missing cannot be recomputed: that is a matter of completeness and of the transactions, and nothing
+is said of what was reported for it. So fidelity does not feed C4: a fidelity claim that does not pass leaves
+its own cells without a word of C4.
 """
 
 from __future__ import annotations

@@ -47,6 +47,8 @@ class Fault(StrEnum):
     ENFORCEMENT_DIFFERS = "enforcement_differs"
     INJECTION_DIFFERS = "injection_differs"
     NOT_OBSERVED = "not_observed"
+    # A policy that can be replayed.
+    POLICY_SILENT = "policy_silent"
     # What the claims of a batch rest on.
     TRANSACTION_REFUTED = "transaction_refuted"
     TRANSACTION_UNDETERMINED = "transaction_undetermined"
@@ -128,6 +130,7 @@ FAULT_RULES: Final[Mapping[Fault, FaultRule]] = MappingProxyType(
         ),
         Fault.INJECTION_DIFFERS: _invalid("the injection was planted as committed"),
         Fault.NOT_OBSERVED: _evidence("the channel that would show it was observed"),
+        Fault.POLICY_SILENT: _evidence("a run of a seller with a policy ended with an answer of that policy"),
         Fault.TRANSACTION_REFUTED: _invalid("no transaction contradicts its replay"),
         Fault.TRANSACTION_UNDETERMINED: _evidence("every transaction is determined by its evidence"),
         Fault.CONTRACT_ABSENT: FaultRule(

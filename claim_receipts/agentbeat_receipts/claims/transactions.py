@@ -40,6 +40,9 @@ def resting_findings(tally: Tally, domain: Domain | None, claims: Iterable[str])
         yield ClaimFinding(Fault.DOMAIN_UNKNOWN, "", "no domain to replay with")
         return
     yield from _inherited(REPLAY, tally.whole, tally.received)
+    # No claim of a run says why its whole replay is undetermined, unless evidence that both need is absent.
+    undetermined = (found for found in listed(tally.whole) if found.rule.verdict is not Verdict.INVALID)
+    yield from (found for found in undetermined if found.fault is not Fault.EVIDENCE_ABSENT)
     for claim in claims:
         if claim not in tally.claims:
             yield ClaimFinding(Fault.EVIDENCE_ABSENT, claim, f"no claim of {domain.name}")

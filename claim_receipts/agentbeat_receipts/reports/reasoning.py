@@ -29,6 +29,8 @@ _ADVICE: Final = {
     "manifest_ambiguous": "name the manifest with --manifest",
     "terminal_missing": "ask the operator for the receipts that are missing",
     "closing_missing": "ask the operator for the closing record",
+    "profile_differs": "compare the openings of the profile's runs with agentbeat claims open",
+    "policy_silent": "ask the operator why the seller did not answer",
     "scorer_differs": "read each value as the scorer's that ran: as that it passes, and only C4 objects",
 }
 

@@ -10,8 +10,11 @@ What a claim touches is what it needs (spec 4's matrix):
     whole()                           P K T O D F
 
 The economic claims begin at the raw output: what was parsed must be what the parser reads in it. The enforced
-offers are what the buyer was shown; that the guard made them from the parsed ones is conduct fidelity. With a
-deterministic seller `whole` begins one stage earlier, at its policy.
+offers are what the buyer was shown; that the guard made them from the parsed ones is conduct fidelity.
+
+With a deterministic seller `whole` begins one stage earlier, at its policy. A policy always answers, and
+silence is of the way between. So an attempt that was retried may be silent; a run that ends in silence is not
+what the policy makes of it, whatever reason is on record, and `whole` is undetermined.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from agentbeat_receipts.claims.cases import Case, ClaimValue, Contradiction
+from agentbeat_receipts.claims.cases import Absent, Case, ClaimValue, Contradiction
 from agentbeat_receipts.claims.faults import Fault
+from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.domains.market.answers import Answer
 from agentbeat_receipts.domains.market.briefs import brief_of
 from agentbeat_receipts.domains.market.choosers import Deal, choice_output, choose
@@ -46,6 +50,9 @@ __all__ = ["ECONOMIC", "MarketReplay"]
 
 #: The claims about outcomes, in the order in which they are printed.
 ECONOMIC: Final = ("completion", "buyer_surplus", "seller_profit", "welfare", "first_best", "match_quality")
+
+#: What is replayed of every run, after its seller's policy.
+_STAGES: Final = ("parser", "trace", "choice", "metrics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +107,13 @@ class MarketReplay:
             self._replay_attempt(place, dealing)
         for claim in ECONOMIC:
             self.value(claim)
-        policy = ("policy",) if isinstance(model, DETERMINISTIC) else ()
-        return (*policy, "parser", "trace", "choice", "metrics")
+        if not isinstance(model, DETERMINISTIC):
+            return _STAGES
+        terminal = len(evidence.dealings) - 1
+        if self.stages(terminal) is None:
+            detail = f"attempt {terminal + 1}: no answer, expected the policy's"
+            raise Absent(Group.O, detail, fault=Fault.POLICY_SILENT)
+        return ("policy", *_STAGES)
 
     def stages(self, place: int) -> Stages | None:
         """The answer of an attempt; None where there was none (O).

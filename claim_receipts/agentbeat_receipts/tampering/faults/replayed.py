@@ -11,7 +11,7 @@ from agentbeat_receipts.claims.cases import ClaimValue
 from agentbeat_receipts.claims.results import Licence
 from agentbeat_receipts.domains.market import Chooser, Schema, Scorer
 from agentbeat_receipts.objects import Attempt, Opening, Pair, TreatmentEvent
-from agentbeat_receipts.tampering.benign import LOSING, REJECTING, with_profile
+from agentbeat_receipts.tampering.benign import LOSING, REJECTING, LateSeller, with_profile
 from agentbeat_receipts.tampering.cases import Expected, FaultCase, Party, Timing
 from agentbeat_receipts.tampering.exhibits import Exhibit, changed
 from agentbeat_receipts.tampering.makings import GUARDED, PLAIN, Making, make
@@ -93,6 +93,11 @@ def _idle_guard(making: Making) -> Exhibit:
         _RUN,
         _applied,
     )
+
+
+def _silent(making: Making) -> Exhibit:
+    """One run's seller is on record as having timed out until no attempt was left."""
+    return make(replace(making, sellers={**making.sellers, _RUN: LateSeller(_RUN, silences=2)}))
 
 
 def _told(making: Making, run: str, values: Mapping[str, ClaimValue]) -> Exhibit:
@@ -194,6 +199,20 @@ REPLAYED: Final = (
         rule="what is let through is what the enforcer makes of the raw offer",
         expected=_invalid("conduct_fidelity", codes=("enforcement_differs",), licence=Licence.DESCRIPTIVE),
         make=_idle_guard,
+    ),
+    FaultCase(
+        name="menu without an answer",
+        layer="L2",
+        timing=Timing.PRE,
+        by=Party.RUNNER,
+        done="a run of the fixed menu is on record as unanswered in both attempts; its values are 0",
+        rule="a policy always answers: a run that ends in silence is not what the policy makes of it",
+        expected=Expected.but(
+            Verdict.NO_EVIDENCE,
+            *("C1", "C3", "C4"),
+            codes=("policy_silent", "transaction_undetermined", "bound_not_beyond", "interval_crosses"),
+        ),
+        make=_silent,
     ),
     *(
         FaultCase(
