@@ -25,7 +25,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-__all__ = ["aside", "with_asides"]
+__all__ = ["Aside", "aside", "with_asides"]
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 _answered: ContextVar[list[tuple[object, object]] | None] = ContextVar("answered", default=None)
 
 
-class _Aside(BaseException):
+class Aside(BaseException):
     """Work ends here until its question is answered. No `Exception`: whoever handles faults lets it pass."""
 
     def __init__(self, question: object, answer: Callable[[], Any]) -> None:
@@ -55,7 +55,7 @@ def aside(question: object, answer: Callable[[], T]) -> T:
     for known, found in answered:
         if known == question:
             return cast(T, found)
-    raise _Aside(question, answer)
+    raise Aside(question, answer)
 
 
 def with_asides(work: Callable[[], T]) -> T:
@@ -69,7 +69,7 @@ def with_asides(work: Callable[[], T]) -> T:
         token = _answered.set(answered)
         try:
             return work()
-        except _Aside as put:
+        except Aside as put:
             question, answer = put.question, put.answer
         finally:
             _answered.reset(token)

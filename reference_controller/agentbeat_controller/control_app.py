@@ -9,17 +9,17 @@ Only `GET /healthz` needs no secret. A client that goes away does not stop its c
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from agentbeat_controller.control_plane import ControlPlane
 from agentbeat_controller.credentials import ControlSecret
+from agentbeat_controller.environments.containment import in_thread
 from agentbeat_controller.front import guarded, header, json_response, read_body, refusal
 from agentbeat_controller.refusals import not_found
 from agentbeat_protocol import (
@@ -69,17 +69,13 @@ class ControlApp:
         self._plane = plane
         self._secret = ControlSecret(secret)
         self._limits = plane.limits
-        self._threads = ThreadPoolExecutor(self._limits.control_threads, thread_name_prefix="control")
+        self._at_once = CapacityLimiter(self._limits.control_threads)
         self._posts = self._post_routes()
         self._guarded = guarded(self._serve, self._limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         await self._guarded(scope, receive, send)
-
-    def close(self) -> None:
-        """Wait for the calls in flight; the application takes no more."""
-        self._threads.shutdown(wait=True)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -134,7 +130,7 @@ class ControlApp:
         }
 
     async def _call(self, work: Callable[[], bytes]) -> bytes:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await in_thread(work, limiter=self._at_once)
 
 
 def _json(message: Catalogue | ControllerHealth) -> bytes:

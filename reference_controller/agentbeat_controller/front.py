@@ -110,7 +110,9 @@ def guarded(app: ASGIApp, limits: ControllerLimits) -> ASGIApp:
         try:
             refused = _refused_head(scope, limits)
             await (refused or app)(scope, exchange.receive, exchange.send)
-        except Exception:
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException:  # an application may be somebody else's, and call `sys.exit`
             _log.exception("a call failed")
             if not exchange.started:
                 await _error("internal_error", "the Controller failed")(

@@ -53,7 +53,7 @@ class ControllerLimits:
     early_answer_bytes: int = 4 * _MIB
     #: control calls that work at the same time; the others wait their turn
     control_threads: int = 16
-    #: seconds that a stopping server waits for the calls in flight
+    #: seconds that a stopping server waits for the calls in flight; then they are cut off
     drain_seconds: int = 10
     #: the longest wait, in seconds, that a 409 `environment_busy` suggests
     max_retry_after: int = 5

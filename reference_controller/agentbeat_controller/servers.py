@@ -1,11 +1,12 @@
 """Both planes in one process: two ports, one event loop, one orderly end.
 
 The ports are bound before anything is served, so port 0 is a real number by the time it is told, and a port
-that is taken fails at once with its name. SIGINT and SIGTERM stop both planes: no new connections, the calls
-in flight are finished (up to a bound), then the process goes on. A second signal does not wait.
+that is taken fails at once with its name. SIGINT and SIGTERM stop both planes: no new connections, and the
+calls in flight are finished, up to a bound. A second signal does not wait. What is left then is cut off, and
+`run` says how many calls that are. Their threads cannot be ended: to be rid of them is to end the process.
 
     service = Service.bind(control=control_app, business=business_app, host="127.0.0.1")
-    await service.run(on_ready=lambda: print(service.control_url))
+    cut_off = await service.run(on_ready=lambda: print(service.control_url))
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -63,6 +64,8 @@ class Service:
 
     def __init__(self, control: _Plane, business: _Plane, *, limits: ControllerLimits) -> None:
         self._planes = (control, business)
+        self._drain_seconds = limits.drain_seconds
+        self._stopping, self._hurried = asyncio.Event(), asyncio.Event()
         self._servers = tuple(_Server(_config(plane, limits), name=plane.name) for plane in self._planes)
         self.control_url = control.url
         self.business_url = business.url
@@ -102,8 +105,8 @@ class Service:
             limits=limits,
         )
 
-    async def run(self, *, on_ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until a signal or `stop`; returns when both planes have ended.
+    async def run(self, *, on_ready: Callable[[], None] = lambda: None) -> int:
+        """Serve until a signal or `stop`; how many calls were still under way at the end, and are cut off.
 
         Args:
             on_ready: called once, when both planes answer.
@@ -118,26 +121,43 @@ class Service:
             asyncio.create_task(server.serve(sockets=[plane.socket]))
             for plane, server in zip(self._planes, self._servers, strict=True)
         ]
+        for each in running:
+            each.add_done_callback(lambda _: self._stopping.set())
         try:
             for server in self._servers:
                 await server.up.wait()
             if all(server.started for server in self._servers):
                 on_ready()
-            await asyncio.gather(*running)
+            await self._stopping.wait()
         finally:
             # Where one plane has failed, or `on_ready` has, the other must not go on alone.
-            self.stop()
-            await asyncio.gather(*running, return_exceptions=True)
+            await self._drain(running)
             for plane in self._planes:
                 plane.socket.close()  # a server that never came up has not
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
+        for failure in [each.exception() for each in running if not each.cancelled()]:
+            if failure is not None:
+                raise failure
+        return sum(len(server.server_state.tasks) for server in self._servers)
+
+    async def _drain(self, running: Sequence[asyncio.Task[None]]) -> None:
+        """End both servers: when their calls have ended, after the bound, or when somebody is in a hurry."""
+        for server in self._servers:
+            server.should_exit = True
+        hurried = asyncio.create_task(self._hurried.wait())
+        ended = asyncio.gather(*running, return_exceptions=True)
+        await asyncio.wait((ended, hurried), timeout=self._drain_seconds, return_when=asyncio.FIRST_COMPLETED)
+        hurried.cancel()
+        for each in running:
+            each.cancel()
+        await asyncio.wait(running)
 
     def stop(self) -> None:
         """Stop both planes; the second time without waiting for the calls in flight."""
-        for server in self._servers:
-            server.force_exit = server.should_exit
-            server.should_exit = True
+        if self._stopping.is_set():
+            self._hurried.set()
+        self._stopping.set()
 
 
 class _Server(uvicorn.Server):
@@ -181,7 +201,6 @@ def _config(plane: _Plane, limits: ControllerLimits) -> BoundedConfig:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=limits.idle_seconds,
-        timeout_graceful_shutdown=limits.drain_seconds,
     )
     config.limits = limits
     return config

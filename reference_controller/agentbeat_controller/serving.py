@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import signal
 import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from agentbeat_controller.announcements import for_people, mcp_of, what_is_served, write_whole
 from agentbeat_controller.control_app import ControlApp
@@ -126,24 +128,42 @@ def _serve(options: ServeOptions) -> None:
             controller_id=controller_id,
             database=shown(engine.url),
         )
-        _run(service, control, told, options.ready_file)
+        _run(service, told, options.ready_file)
     finally:
         engine.dispose()
 
 
-def _run(service: Service, control: ControlApp, told: dict[str, Any], ready_file: Path | None) -> None:
+def _run(service: Service, told: dict[str, Any], ready_file: Path | None) -> None:
     def on_ready() -> None:
         if ready_file is not None:
             write_whole(ready_file, json.dumps(told, indent=2) + "\n")
         print(for_people(told), file=sys.stderr, flush=True)
 
-    try:
-        asyncio.run(service.run(on_ready=on_ready))
-    finally:
-        control.close()
+    def on_end() -> None:
         if ready_file is not None:
             ready_file.unlink(missing_ok=True)
+
+    async def until_stopped() -> None:
+        try:
+            cut_off = await service.run(on_ready=on_ready)
+        finally:
+            on_end()
+        if cut_off:  # before the loop ends, which would wait for the threads of these calls
+            _end_now(cut_off)
+
+    asyncio.run(until_stopped())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # what is left is tidying, and whoever asks again does not wait
     print("State Controller stopped", file=sys.stderr, flush=True)
+
+
+def _end_now(cut_off: int) -> NoReturn:
+    """End the process as a kill does: leases and database are what a restart finds after one (CTL-10)."""
+    calls = "1 call was" if cut_off == 1 else f"{cut_off} calls were"
+    print(f"State Controller stopped: {calls} cut off", file=sys.stderr, flush=True)
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def _check_deployments(names: tuple[str, ...]) -> None:

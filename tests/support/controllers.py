@@ -99,7 +99,6 @@ class Rig:
         return Rig(**{**settings, **changes})
 
     def close(self):
-        self.control_app.close()
         self.engine.dispose()
 
     def rows(self):

@@ -14,7 +14,6 @@ This module needs the extra `mcp`; `mcp_route` imports it when it is first asked
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,10 +33,10 @@ from mcp.types import (
     Tool,
 )
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.concurrency import run_in_threadpool
 
 from agentbeat_protocol import ProtocolError
 
+from .containment import in_thread
 from .mcp_tools import CallerTools, UnknownToolError, tool_members
 from .operations import Outcome, Refusal, refused
 
@@ -100,7 +99,7 @@ async def _in_thread(work: Callable[[], T]) -> T | Outcome:
         MCPError: for what is no refusal of a call.
     """
     try:
-        return await run_in_threadpool(work)
+        return await in_thread(work)
     except UnknownToolError:
         raise MCPError(INVALID_PARAMS, "no such tool", {"code": "not_found"}) from None
     except Refusal as refusal:
@@ -115,9 +114,8 @@ async def _in_thread(work: Callable[[], T]) -> T | Outcome:
 
 
 def _result(outcome: Outcome) -> CallToolResult:
-    text = json.dumps(outcome.body, ensure_ascii=False)
     return CallToolResult(
-        content=[TextContent(text=text)],
+        content=[TextContent(text=outcome.content.decode())],
         structured_content=outcome.body if isinstance(outcome.body, dict) else None,
         is_error=outcome.failed or outcome.status >= 400,
     )

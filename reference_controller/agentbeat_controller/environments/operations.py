@@ -5,6 +5,8 @@ and the function that does the work inside the caller's transaction. `perform` r
 
 - An operation that refuses (`Refusal`) has changed no record: it runs inside a savepoint.
 - Each call that came through the door has exactly one line in the log, refused ones too (CTL-8).
+- An operation that ends in a fault, or gives what cannot be written as JSON, is refused as `internal_error`:
+  the answer is written before its line is, so the log never says 200 of a call that had no answer.
 - Past the log's bounds a call is refused and does not run: nothing happens that the log does not show.
 
 >>> Refusal("not_found", "no such order").status
@@ -13,15 +15,22 @@ and the function that does the work inside the caller's transaction. `perform` r
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from agentbeat_controller.refusals import RetryLaterError
 from agentbeat_protocol import CONTROLLER_CODES, TARGET_CODES, error_envelope
 
 from . import calls
+from .containment import contained
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,7 +38,19 @@ if TYPE_CHECKING:
 
     from .base import Entry
 
-__all__ = ["BUSINESS_CODES", "Call", "Method", "Operation", "Outcome", "Refusal", "perform", "refused"]
+__all__ = [
+    "BUSINESS_CODES",
+    "Call",
+    "Method",
+    "Operation",
+    "Outcome",
+    "Refusal",
+    "perform",
+    "refused",
+    "written",
+]
+
+_log = logging.getLogger("agentbeat.controller")
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
 
@@ -141,6 +162,15 @@ class Outcome:
     body: Any
     failed: bool = False
 
+    @cached_property
+    def content(self) -> bytes:
+        """The body as it goes out.
+
+        Raises:
+            ValueError: JSON has no form for it.
+        """
+        return written(self.body)
+
 
 def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) -> Outcome:
     """Run one call inside the door's transaction and write its line in the log.
@@ -157,8 +187,7 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
             raise arguments
         call = Call(connection=connection, environment_id=environment_id, sequence=sequence)
         with connection.begin_nested():
-            answer = operation.run(call, arguments)
-        outcome, error = _answered(operation, answer.model_dump(mode="json")), None
+            outcome, error = _answer(operation, call, arguments), None
     except Refusal as refusal:
         outcome, error = refused(refusal), refusal.code
     calls.append(
@@ -177,9 +206,37 @@ def perform(entry: Entry, operation: Operation, arguments: BaseModel | Refusal) 
     return outcome
 
 
-def _answered(operation: Operation, body: Any) -> Outcome:
-    failed = operation.failure is not None and body[operation.failure] is not None
-    return Outcome(status=operation.status, body=body, failed=failed)
+def _answer(operation: Operation, call: Call, arguments: BaseModel) -> Outcome:
+    """The answer to a call, written.
+
+    Raises:
+        Refusal: what the operation declines with; `internal_error` for a fault of its own.
+        RetryLaterError, SQLAlchemyError: nobody answers now; the call has no line, and may come again.
+    """
+    try:
+        with contained():
+            body = operation.run(call, arguments).model_dump(mode="json")
+        failed = operation.failure is not None and body[operation.failure] is not None
+        outcome = Outcome(status=operation.status, body=body, failed=failed)
+        _ = outcome.content
+    except (Refusal, RetryLaterError, SQLAlchemyError):
+        raise
+    except Exception as error:
+        _log.exception("the operation %s failed", operation.name)
+        raise Refusal("internal_error", "the application failed") from error
+    return outcome
+
+
+def written(value: Any) -> bytes:
+    """A JSON value as it goes out.
+
+    Raises:
+        ValueError: JSON has no form for it, such as NaN or a lone surrogate.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"no JSON value: {type(error).__name__}") from error
 
 
 def refused(refusal: Refusal) -> Outcome:

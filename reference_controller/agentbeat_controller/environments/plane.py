@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from agentbeat_protocol import RUN_ID_HEADER, ProtocolError, error_envelope, is_run_id
 
+from .containment import in_thread
 from .mcp_route import MCP_PATH, McpRoute, mcp_is_installed
 from .mcp_tools import OperationsOf, Toolbox
-from .operations import Operation, Outcome, Refusal, perform, status_of_code
+from .operations import Operation, Outcome, Refusal, perform, status_of_code, written
 from .requests import BusinessLimits, read_arguments
 
 if TYPE_CHECKING:
@@ -74,8 +74,12 @@ def business_plane(
         document: the OpenAPI document of the operations.
         call: takes a call through the door.
         operations_of: the operations of a profile, for the list of tools over MCP; None: all of them.
+
+    Raises:
+        ValueError: the document has no JSON form.
     """
     listed = tuple(operations)
+    document_content = written(document)
     by_path: dict[str, list[Operation]] = defaultdict(list)
     for operation in listed:
         by_path[operation.path].append(operation)
@@ -84,7 +88,7 @@ def business_plane(
         return _answer(200, {"status": "ok", "environment": name})
 
     async def openapi(_request: Request) -> Response:
-        return _answer(200, document)
+        return _sent(200, document_content)
 
     toolbox = Toolbox(operations=listed, operations_of=operations_of, door=door, caller=call)
     version = str(document.get("info", {}).get("version", ""))
@@ -119,9 +123,8 @@ class _SecretGate:
         if scope["type"] == "http" and scope["path"] not in _OPEN_PATHS:
             given = Headers(scope=scope).getlist("authorization")
             try:
-                deployment = await run_in_threadpool(
-                    self._door.authenticate, given[0] if len(given) == 1 else None
-                )
+                secret = given[0] if len(given) == 1 else None
+                deployment = await in_thread(lambda: self._door.authenticate(secret))
             except (ProtocolError, SQLAlchemyError) as error:
                 await _on_refusal(error)(scope, receive, send)
                 return
@@ -159,16 +162,20 @@ class _Resource:
         run_id = named[0] if named else None
         arguments = await read_arguments(request, operation, self._limits)
         try:
-            outcome = await run_in_threadpool(
-                self._call, self._door, request.state.deployment, run_id, operation, arguments
+            outcome = await in_thread(
+                lambda: self._call(self._door, request.state.deployment, run_id, operation, arguments)
             )
         except (ProtocolError, SQLAlchemyError) as error:
             return _on_refusal(error)
-        return _answer(outcome.status, outcome.body)
+        return _sent(outcome.status, outcome.content)
 
 
 def _answer(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse(body, status, {**_HEADERS, **(headers or {})})
+    return _sent(status, written(body), headers)
+
+
+def _sent(status: int, content: bytes, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(content, status, {**_HEADERS, **(headers or {})}, media_type="application/json")
 
 
 def _error(code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from agentbeat_controller.environments.containment import contained
 from agentbeat_controller.refusals import RetryLaterError
 from agentbeat_protocol import CanonicalError, JSONError, ProtocolError, cut
 
@@ -37,7 +38,8 @@ def attempt(doing: str) -> Iterator[None]:
             cannot hold is no answer either.
     """
     try:
-        yield
+        with contained():
+            yield
     except Exception as error:
         if isinstance(error, ProtocolError) and not isinstance(error, CanonicalError | JSONError):
             raise
