@@ -159,7 +159,7 @@ def test_of_two_transactions_in_a_deadlock_both_come_to_their_end(rig):
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(cross, (0, 1)))
-    assert len(tries) == 3
+    assert len(tries) > 2  # the one that is begun anew may come first again, and meet the other once more
     with rig.engine.begin() as connection:
         assert connection.execute(text("SELECT hits FROM pairs")).scalars().all() == [2, 2]
 
