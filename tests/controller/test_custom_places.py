@@ -1,10 +1,12 @@
 """Places of a staging system that is given one for every run: none is kept that nobody was promised."""
 
+import ast
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from agentbeat_controller.environments.custom import StagedEnvironment, spares
 from agentbeat_protocol import ProtocolError, ResetRequest
 from agentbeat_protocol.models import validated
 from support.controllers import code_of, reset_body
@@ -118,3 +120,101 @@ def test_a_place_that_cannot_be_put_on_record_makes_a_reset_503(staged, till, mo
         staged.plane.reset(request)
     assert refused.value.code == "controller_unavailable"
     assert (till.prepared, staged.rows()["leases"]) == ([], [])
+
+
+# Places that cannot be forgotten
+
+
+class Stuck:
+    """What forgets all but some places; `tried` are those that it was asked to forget."""
+
+    def __init__(self):
+        self.places, self.tried = None, []
+
+    def __call__(self, place):
+        self.tried.append(place)
+        if self.places is None or place in self.places:
+            raise OSError(f"{place} is stuck")
+
+
+def rows_of(rig, table):
+    return [ast.literal_eval(row) for row in rig.rows()[table]]
+
+
+async def left_over(staged, till, names):
+    """Places of ended leases, none of which could be forgotten."""
+    till.at_forget = stuck = Stuck()
+    runs = [run_of(staged, name) for name in names]
+    for step in ("reset", "release"):
+        for run in runs:
+            await run.through(step)
+    stuck.tried.clear()
+    return [place for (place,) in rows_of(staged, "staged_leftovers")], stuck
+
+
+async def resets(staged, count, first=0):
+    for number in range(first, first + count):
+        await run_of(staged, f"later-{number}").through("reset")
+
+
+@both_databases
+async def test_places_that_can_never_be_forgotten_hold_up_no_other(staged, till):
+    """Not even where there are more of them than one reset tries."""
+    places, stuck = await left_over(staged, till, "abcdefg")
+    stuck.places = places[:6]
+    await resets(staged, 2)
+    assert [place for (place,) in rows_of(staged, "staged_leftovers")] == places[:6]
+    await resets(staged, 6, first=2)
+    assert {stuck.tried.count(place) for place in places[:6]} <= {4, 5, 6}
+
+
+@both_databases
+async def test_a_place_that_cannot_be_forgotten_is_told_once_by_each_process(staged, till, caplog):
+    places, _ = await left_over(staged, till, "ab")
+
+    def told():
+        return [sum(f"{place} is stuck" in line for line in caplog.messages) for place in places]
+
+    assert told() == [1, 1]
+    await resets(staged, 3)
+    assert told() == [1, 1]
+    restarted = staged.restart(environment=StagedEnvironment(till))
+    await resets(restarted, 3, first=3)
+    assert told() == [2, 2]
+    restarted.close()
+
+
+@both_databases
+async def test_a_place_that_is_forgotten_at_last_is_asked_for_no_more(staged, till):
+    places, stuck = await left_over(staged, till, "ab")
+    stuck.places = ()
+    await resets(staged, 3)
+    assert sorted(stuck.tried) == places
+    assert staged.rows()["staged_leftovers"] == []
+
+
+async def test_a_start_forgets_the_places_behind_one_that_is_stuck(staged, till):
+    with staged.engine.begin() as connection:
+        for _ in range(2):
+            spares.add(connection)
+    kept = [place for _, place in rows_of(staged, "staged_spares")]
+    till.at_forget = stuck = Stuck()
+    stuck.places = kept[:1]
+    restarted = staged.restart()
+    assert stuck.tried == kept
+    assert [place for _, place in rows_of(restarted, "staged_spares")] == kept[:1]
+    restarted.close()
+
+
+async def test_a_fixed_place_that_cannot_be_forgotten_is_taken_after_the_others(database):
+    till = Till(places=("one", "two"))
+    with staged_rig(database, till) as staged:
+        till.at_forget = Stuck()
+        first, *others = (
+            run_of(staged, name, binding_mode="deployment_static", deployment_profile_id=f"deployment-{name}")
+            for name in "ab"
+        )
+        await first.through("reset", "release")
+        for run in (*others, run_of(staged, "c", binding_mode="deployment_static")):
+            await run.through("reset")
+        assert till.prepared == ["one", "two", "one"]

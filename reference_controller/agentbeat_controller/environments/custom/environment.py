@@ -33,6 +33,7 @@ from agentbeat_protocol import canonical_json, digest
 from . import journal, spares
 from .calling import OutsideCalls
 from .failures import attempt, log_failure, unavailable
+from .forgetting import Forgetting
 from .judgements import judged
 from .systems import StagingSystem
 from .tools import Tool, as_operation, as_tool
@@ -51,8 +52,6 @@ STATE_VERSION: Final = "staged-state-v1"
 
 #: How often a reset prepares a place before it gives up.
 _ATTEMPTS: Final = 3
-#: How many places that could not be forgotten one reset tries to forget again.
-_SWEEP: Final = 4
 #: How many places, on record and given to nobody, one start has the system forget.
 _AT_START: Final = 64
 #: The wait, in seconds, that a system without a free place suggests.
@@ -74,6 +73,7 @@ class StagedEnvironment:
         _check_unique("profile", [profile.profile_id for profile in own])
         _check_unique("tool", [tool.name for tool in tools])
         self._calls = OutsideCalls()
+        self._forgetting = Forgetting(system)
         self._own: Mapping[str, Profile] = {profile.profile_id: profile for profile in own}
         #: The business operations, one for each tool.
         self.operations: tuple[Operation, ...] = tuple(as_operation(tool, _place_of) for tool in tools)
@@ -90,11 +90,14 @@ class StagedEnvironment:
         """Create the tables that are missing, and have the system forget places that were never leased."""
         for module in (calls, journal, spares):
             module.create_tables(connection)
+        kept = False
         for place in spares.on_record(connection, most=_AT_START):
-            if not self._forgotten(place):
-                return
-            spares.remove(connection, place)
-        spares.add(connection)
+            if self._forgetting.forgotten(place):
+                spares.remove(connection, place)
+            else:
+                kept = True
+        if not kept:
+            spares.add(connection)
 
     def reset(
         self, connection: Connection, environment_id: str, profile: Profile, *, injection: Injection | None
@@ -106,7 +109,7 @@ class StagedEnvironment:
                 raises for an injection that it cannot plant.
         """
         own = self._own_of(profile)
-        self._forget_leftovers(connection)
+        self._forgetting.sweep(connection)
         place = self._take_place(connection, environment_id, profile.profile_id)
         calls.drop(connection, environment_id)
         injected = digest(injection.model_dump() if injection else None)
@@ -149,7 +152,7 @@ class StagedEnvironment:
         holding = journal.held(connection, environment_id)
         calls.drop(connection, environment_id)
         journal.let_go(connection, environment_id)
-        if holding is not None and not self._forgotten(holding.place):
+        if holding is not None and not self._forgetting.forgotten(holding.place):
             journal.add_leftover(connection, holding.place)
 
     def checks(
@@ -231,20 +234,6 @@ class StagedEnvironment:
             state = self.system.state(place)
             canonical_json(state)
             return state
-
-    def _forgotten(self, place: str) -> bool:
-        try:
-            self.system.forget(place)
-        except Exception as error:  # noqa: BLE001 - the lease has ended; it is tried again later
-            log_failure(f"{self.name}: forget", error)
-            return False
-        return True
-
-    def _forget_leftovers(self, connection: Connection) -> None:
-        for place in journal.leftovers(connection, limit=_SWEEP):
-            if not self._forgotten(place):
-                return
-            journal.remove_leftover(connection, place)
 
     def _own_of(self, profile: Profile) -> Profile:
         known = self._profiles.get(profile.profile_id)

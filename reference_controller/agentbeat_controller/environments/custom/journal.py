@@ -113,9 +113,11 @@ def let_go(connection: Connection, environment_id: str) -> None:
 
 
 def free_place(connection: Connection, places: Iterable[str]) -> str | None:
-    """The first of these places that nobody holds."""
+    """The first of these places that nobody holds; the others before those to be forgotten."""
     taken = set(connection.execute(select(_places.c.place)).scalars())
-    return next((place for place in places if place not in taken), None)
+    left = set(connection.execute(select(_leftovers.c.place)).scalars())
+    free = [place for place in places if place not in taken]
+    return next((place for place in free if place not in left), free[0] if free else None)
 
 
 def start_digest(
@@ -179,8 +181,9 @@ def remove_leftover(connection: Connection, place: str) -> None:
     connection.execute(delete(_leftovers).where(_leftovers.c.place == place))
 
 
-def leftovers(connection: Connection, *, limit: int) -> list[str]:
-    """Some places to forget once more."""
-    return list(
-        connection.execute(select(_leftovers.c.place).order_by(_leftovers.c.place).limit(limit)).scalars()
-    )
+def leftovers(connection: Connection, *, after: str, most: int) -> list[str]:
+    """Places to forget once more: the next ones behind `after`, and from the first one again."""
+    query = select(_leftovers.c.place).order_by(_leftovers.c.place)
+    behind = connection.execute(query.where(_leftovers.c.place > after).limit(most)).scalars().all()
+    begin = query.where(_leftovers.c.place <= after).limit(most - len(behind))
+    return [*behind, *connection.execute(begin).scalars()]
