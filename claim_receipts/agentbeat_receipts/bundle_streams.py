@@ -72,12 +72,25 @@ class Located:
         with open(self.file, "rb", buffering=0) as opened:  # noqa: PTH123 - a path object costs as much again
             opened.seek(self.offset)
             content = opened.read(self.size)
-            while len(content) < self.size:
-                more = opened.read(self.size - len(content))
-                if not more:
+        if len(content) == self.size:
+            return content
+        whole = bytearray(self.size)
+        self.read_into(memoryview(whole))
+        return bytes(whole)
+
+    def read_into(self, buffer: memoryview) -> None:
+        """Fill a buffer of its size with its bytes, read now.
+
+        Raises:
+            BundleError, OSError: as of `content`.
+        """
+        with open(self.file, "rb", buffering=0) as opened:  # noqa: PTH123 - likewise
+            opened.seek(self.offset)
+            while buffer:
+                count = opened.readinto(buffer)
+                if not count:
                     raise BundleError(f"{cut(self.path)}: shorter than when it was found")
-                content += more
-        return content
+                buffer = buffer[count:]
 
 
 @dataclass(frozen=True, slots=True)

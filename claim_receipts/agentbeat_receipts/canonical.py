@@ -45,6 +45,7 @@ __all__ = [
     "nfc",
     "object_digest",
     "pae",
+    "pae_head",
     "read_exact",
     "read_plain",
     "spelled",
@@ -185,8 +186,13 @@ def is_normal(raw: bytes) -> bool:
 
 def pae(type_name: str, body: bytes) -> bytes:
     """DSSE's pre-authentication encoding: what is signed for a `body` of this type."""
+    return pae_head(type_name, len(body)) + body
+
+
+def pae_head(type_name: str, size: int) -> bytes:
+    """What DSSE's encoding puts before a body of so many bytes."""
     name = type_name.encode()
-    return b"DSSEv1 %d %b %d %b" % (len(name), name, len(body), body)
+    return b"DSSEv1 %d %b %d " % (len(name), name, size)
 
 
 def object_digest(type_name: str, body: bytes) -> str:

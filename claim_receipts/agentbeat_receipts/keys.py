@@ -93,7 +93,7 @@ class PublicKeyring:
         """The name of a role's key."""
         return key_id(self.key(role))
 
-    def verifies(self, role: Role, signature: bytes, message: bytes) -> bool:
+    def verifies(self, role: Role, signature: bytes, message: bytes | memoryview) -> bool:
         """Whether the role's key made this signature over this message."""
         if role not in self._verifiers:
             raise ValueError(f"{role} signs nothing")

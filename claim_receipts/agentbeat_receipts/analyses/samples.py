@@ -97,7 +97,7 @@ def gather(
         arms: those that are compared.
         replicates: how many runs each cell must have at least.
     """
-    promised = {(entry.profile, entry.arm) for entry in manifest.assignments}
+    promised = manifest.cells()
     keys = [(profile, arm) for profile in manifest.profiles for arm in dict.fromkeys(arms)]
     unpaired = {profile for profile, arm in keys if (profile, arm) not in promised}
     paired = tuple(profile for profile in manifest.profiles if profile not in unpaired)

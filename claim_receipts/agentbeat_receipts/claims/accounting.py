@@ -27,7 +27,7 @@ __all__ = ["accounting_findings", "promised_runs", "whole_cell"]
 
 def promised_runs(manifest: Manifest) -> Counter[tuple[str, str]]:
     """How many runs the assignment matrix has for each profile under each arm."""
-    return Counter((entry.profile, entry.arm) for entry in manifest.assignments)
+    return Counter(manifest.cells())
 
 
 def whole_cell(cell: Cell | None, runs: int) -> bool:

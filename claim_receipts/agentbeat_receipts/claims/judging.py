@@ -128,7 +128,7 @@ class _Bench:
             return self._verdict("C2", "experiment", findings)
         compared = compared_arms(manifest)
         received = sum(count for (_, arm), count in self.tally.runs.items() if arm in compared)
-        expected = sum(entry.arm in compared for entry in manifest.assignments)
+        expected = sum(count for (_, arm), count in manifest.cells().items() if arm in compared)
         return self._verdict("C2", "experiment", findings, counts=(received, expected))
 
     def accounting(self) -> ClaimVerdict:

@@ -1,7 +1,7 @@
 """The objects of a claim: what is promised, how runs are framed, what came out and what is behind it."""
 
 from agentbeat_receipts.objects.anchors import AnchorForm, TimeAnchor
-from agentbeat_receipts.objects.assignments import Assignment, AssignmentTable
+from agentbeat_receipts.objects.assignments import Assignment, AssignmentTable, Replicates
 from agentbeat_receipts.objects.base import Body, Null, Pair
 from agentbeat_receipts.objects.contents import Contents
 from agentbeat_receipts.objects.contracts import (
@@ -27,6 +27,7 @@ from agentbeat_receipts.objects.documents import (
     wrapped,
     write_document,
 )
+from agentbeat_receipts.objects.kept_lists import KeptList
 from agentbeat_receipts.objects.manifests import (
     COMPONENTS,
     Arm,
@@ -74,6 +75,7 @@ __all__ = [
     "Envelope",
     "Equivalence",
     "EvidenceName",
+    "KeptList",
     "Manifest",
     "Null",
     "OfferStages",
@@ -81,6 +83,7 @@ __all__ = [
     "Pair",
     "Reading",
     "Receipt",
+    "Replicates",
     "ReportBundle",
     "ReportedAnalysis",
     "ReportedCell",

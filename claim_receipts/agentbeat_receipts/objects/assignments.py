@@ -1,20 +1,20 @@
-"""What is promised run by run: one assignment, and a long matrix of them in little memory.
+"""What is promised run by run: one assignment, and what is asked of a long list of them.
 
-An `AssignmentTable` is a sequence of assignments that makes each when it is asked for. It takes some 50 bytes
-and the letters of a name, where the objects would take 800, and equals the tuple of them.
+>>> promised_cells([Assignment(assignment=f"a-{n}", profile="p", arm="x", replicate=n) for n in (1, 2)])
+{('p', 'x'): Replicates(runs=2, different=2, greatest=2)}
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from agentbeat_protocol.models import Strict
-from agentbeat_receipts.names import Names
 from agentbeat_receipts.objects.base import Id, Positive
+from agentbeat_receipts.objects.kept_lists import KeptList
 
-__all__ = ["Assignment", "AssignmentTable"]
+__all__ = ["Assignment", "AssignmentTable", "Replicates", "promised_cells"]
 
 
 class Assignment(Strict):
@@ -26,94 +26,32 @@ class Assignment(Strict):
     replicate: Positive
 
 
-class AssignmentTable(Sequence[Assignment]):
-    """Assignments in their order; no two of one name."""
+class Replicates(NamedTuple):
+    """The replicates of one profile under one arm: how many, how many different ones, and the greatest."""
 
-    def __init__(self) -> None:
-        self.names = Names()
-        self._labels = Names()
-        self._rows = array("I")
+    runs: int
+    different: int
+    greatest: int
 
-    @classmethod
-    def of(cls, entries: Iterable[Assignment]) -> AssignmentTable:
-        """The table of these.
 
-        Raises:
-            ValueError, OverflowError: two have one name, or a replicate has more than nine digits.
-        """
-        table = cls()
-        for entry in entries:
-            table.add(entry.assignment, entry.profile, entry.arm, entry.replicate)
-        return table
-
-    def add(self, assignment: str, profile: str, arm: str, replicate: int) -> None:
-        """One more.
-
-        Raises:
-            ValueError, OverflowError: the name is there already, or the replicate has more than nine digits.
-        """
-        if self.names.number(assignment) != len(self._rows) // 3:
-            raise ValueError("an assignment that is there already")
-        self._rows.extend((self._labels.number(profile), self._labels.number(arm), replicate))
+class AssignmentTable(KeptList[Assignment]):
+    """Assignments that are kept outside of memory; no two of one name."""
 
     @property
-    def by_name(self) -> Mapping[str, Assignment]:
-        """Each by its name."""
-        return _ByName(self)
+    @abstractmethod
+    def names(self) -> Collection[str]:
+        """Their names; whether one is among them is quickly told."""
 
-    def __len__(self) -> int:
-        return len(self._rows) // 3
-
-    def __iter__(self) -> Iterator[Assignment]:
-        labels: list[str] = list(self._labels)
-        for place, name in enumerate(self.names):
-            profile, arm, replicate = self._rows[3 * place : 3 * place + 3]
-            yield _entry(name, labels[profile], labels[arm], replicate)
-
-    @overload
-    def __getitem__(self, place: int) -> Assignment: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Assignment, ...]: ...
-    def __getitem__(self, place: int | slice) -> Assignment | tuple[Assignment, ...]:
-        if isinstance(place, slice):
-            return tuple(self[one] for one in range(len(self))[place])
-        place = range(len(self))[place]
-        profile, arm, replicate = self._rows[3 * place : 3 * place + 3]
-        return _entry(self.names[place], self._labels[profile], self._labels[arm], replicate)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, tuple | AssignmentTable):
-            return NotImplemented
-        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} assignments>"
+    @abstractmethod
+    def cells(self) -> Mapping[tuple[str, str], Replicates]:
+        """What `promised_cells` is to say of them."""
 
 
-class _ByName(Mapping[str, Assignment]):
-    def __init__(self, table: AssignmentTable) -> None:
-        self._table = table
-
-    def __getitem__(self, name: str) -> Assignment:
-        place = self._table.names.find(name)
-        if place < 0:
-            raise KeyError(name)
-        return self._table[place]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._table.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table.names)
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-
-def _entry(assignment: str, profile: str, arm: str, replicate: int) -> Assignment:
-    # Each member was checked when it was read.
-    members: dict[str, Any] = {"assignment": assignment, "profile": profile, "arm": arm}
-    return Assignment.model_construct(**members, replicate=replicate)
+def promised_cells(entries: Iterable[Assignment]) -> Mapping[tuple[str, str], Replicates]:
+    """The replicates by profile and arm."""
+    if isinstance(entries, AssignmentTable):
+        return entries.cells()
+    found: dict[tuple[str, str], list[int]] = {}
+    for entry in entries:
+        found.setdefault((entry.profile, entry.arm), []).append(entry.replicate)
+    return {cell: Replicates(len(held), len(set(held)), max(held)) for cell, held in found.items()}

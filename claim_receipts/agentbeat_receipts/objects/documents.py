@@ -253,7 +253,7 @@ def _read_exactly(raw: bytes) -> Document:
 
 
 def signature_fault(
-    document: Document, keyring: PublicKeyring, *, message: bytes | None = None
+    document: Document, keyring: PublicKeyring, *, message: bytes | memoryview | None = None
 ) -> SignatureFault | None:
     """Why the signature is not that of the type's role; None when it is, or when the type carries none.
 

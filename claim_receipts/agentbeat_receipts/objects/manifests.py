@@ -8,7 +8,7 @@ to something declared, every promised cell with its replicates 1..n.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import (
@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from agentbeat_protocol.models import Array, Digest, Strict, rule_error
-from agentbeat_receipts.objects.assignments import Assignment, AssignmentTable
+from agentbeat_receipts.objects.assignments import Assignment, AssignmentTable, Replicates, promised_cells
 from agentbeat_receipts.objects.base import Body, Id, Positive, SetOf, Text, type_name
 from agentbeat_receipts.objects.contracts import Contract, DirectionContract
 
@@ -71,7 +71,7 @@ class RetryPolicy(Strict):
 
 def _entries(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     # The entries of a table were checked one by one.
-    return value if isinstance(value, AssignmentTable) and len(value) else handler(value)
+    return value if isinstance(value, AssignmentTable) else handler(value)
 
 
 def _written_entries(value: Any, handler: SerializerFunctionWrapHandler) -> Any:
@@ -118,11 +118,13 @@ class Manifest(Body):
         arms = {arm.arm for arm in self.arms}
         yield from _repeated("profile", self.profiles)
         yield from _repeated("arm", (arm.arm for arm in self.arms))
-        yield from _repeated("assignment", (entry.assignment for entry in self.assignments))
+        if not isinstance(self.assignments, AssignmentTable):
+            yield from _repeated("assignment", (entry.assignment for entry in self.assignments))
         yield from _repeated("comparison group", (group.group for group in self.comparison_groups))
         yield from _repeated("contract", (contract.contract for contract in self.contracts))
-        yield from _undeclared("profiles", (a.profile for a in self.assignments), set(self.profiles))
-        yield from _undeclared("arms", (a.arm for a in self.assignments), arms)
+        cells = promised_cells(self.assignments)
+        yield from _undeclared("profiles", (profile for profile, _ in cells), set(self.profiles))
+        yield from _undeclared("arms", (arm for _, arm in cells), arms)
         yield from _undeclared("arms", (arm for g in self.comparison_groups for arm in g.arms), arms)
         yield from _undeclared("arms", (arm for c in self.contracts for arm in contract_arms(c)), arms)
         for contract in self.contracts:
@@ -133,14 +135,13 @@ class Manifest(Body):
         yield from _undeclared(
             "treatment flags", (flag for arm in self.arms for flag in arm.treatments), flags
         )
-        yield from self._cell_faults()
-
-    def _cell_faults(self) -> Iterator[str]:
-        cells: dict[tuple[str, str], list[int]] = {}
-        for entry in self.assignments:
-            cells.setdefault((entry.profile, entry.arm), []).append(entry.replicate)
-        if any(sorted(found) != list(range(1, self.replicates + 1)) for found in cells.values()):
+        whole = Replicates(*[self.replicates] * 3)
+        if any(found != whole for found in cells.values()):
             yield "each cell with the replicates 1 to its declared number, once each"
+
+    def cells(self) -> Mapping[tuple[str, str], int]:
+        """How many runs are promised, by profile and arm, in the order of the assignments."""
+        return {cell: found.runs for cell, found in promised_cells(self.assignments).items()}
 
 
 def contract_arms(contract: Contract) -> tuple[str, ...]:

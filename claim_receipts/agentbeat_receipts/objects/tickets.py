@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from agentbeat_protocol.models import Digest
-from agentbeat_receipts.digests import Digests
 from agentbeat_receipts.objects.base import Body, Counted, Id, SomeOf, type_name
+from agentbeat_receipts.objects.kept_lists import KeptList
 
 __all__ = ["Checkpoint", "ClosingRecord", "Ticket"]
 
@@ -35,7 +35,8 @@ class Ticket(Body):
 
 
 def _digests(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    return value if isinstance(value, Digests) and len(value) else handler(value)
+    # The digests of a list were checked one by one, and put in order.
+    return value if isinstance(value, KeptList) else handler(value)
 
 
 def _written_digests(value: Any, handler: SerializerFunctionWrapHandler) -> Any:
@@ -49,7 +50,7 @@ class Checkpoint(Body):
 
     manifest: Digest
     anchor: Digest | None
-    #: A tuple, or where there are many the `Digests` that equal it.
+    #: A tuple, or where there are many the list that equals it.
     tickets: Annotated[SomeOf[Digest], WrapValidator(_digests), WrapSerializer(_written_digests)]
 
 

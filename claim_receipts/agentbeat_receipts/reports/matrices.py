@@ -78,7 +78,7 @@ def coverage_matrix(report: ClaimReport, *, rows: int = ROWS, arms: int = ARMS) 
     manifest, arrived = report.chain.manifest, report.runs
     if manifest is None:
         return None
-    expected = Counter((entry.profile, entry.arm) for entry in manifest.assignments)
+    expected = Counter(manifest.cells())
     short = {place: count - arrived.get(place, 0) for place, count in expected.items()}
     lacking = {profile for (profile, _), count in short.items() if count}
     names = [arm.arm for arm in manifest.arms]

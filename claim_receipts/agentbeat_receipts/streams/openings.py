@@ -6,8 +6,7 @@ is a stray: it is named, and comes again with the right record. What comes back 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from agentbeat_receipts.claims.settling import Settler
 from agentbeat_receipts.claims.tallies import Tally
 from agentbeat_receipts.deliveries import Delivered
 from agentbeat_receipts.objects import (
-    Assignment,
     Body,
     Contents,
     Envelope,
@@ -26,8 +24,10 @@ from agentbeat_receipts.objects import (
     read_whole,
 )
 from agentbeat_receipts.streams.pools import StreamError
-from agentbeat_receipts.streams.records import ReceiptRecord
 from agentbeat_receipts.streams.settings import Settings
+from agentbeat_receipts.streams.stored_lists import entry
+from agentbeat_receipts.streams.stores import Row
+from agentbeat_receipts.streams.terminals import Held
 from agentbeat_receipts.verification.holdings import object_digest_of
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
@@ -38,21 +38,21 @@ __all__ = ["Candidate", "Frame", "Opened", "OpeningTask", "UnopenedTask", "open_
 
 
 class Candidate(NamedTuple):
-    """What could be the opening of a terminal.
+    """What could be the opening of a terminal, whatever is wrong with it.
 
     Args:
+        nonce: what stands for its nonce, which is secret.
         terminal: the assignment whose receipt it was held against.
         sealed: whether it came in an envelope.
         digest: of the object that it came in.
         owner: the assignment that it names itself.
-        nonce: its nonce.
     """
 
+    nonce: bytes
     terminal: str
     sealed: bool
     digest: str
     owner: str
-    nonce: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +65,6 @@ class Frame:
         domain: the name of the domain that replays; None where it is not known.
         settling: whether transactions are replayed and summed.
         listing: whether the digests of openings and envelopes are wanted.
-        watched: what stands for nonces whose candidates are wanted.
-        refused: candidates that share a nonce with another receipt's, by terminal and digest.
     """
 
     ours: str | None
@@ -74,8 +72,6 @@ class Frame:
     domain: str | None
     settling: bool
     listing: bool = False
-    watched: frozenset[int] = frozenset()
-    refused: frozenset[tuple[str, str]] = frozenset()
 
 
 class OpeningTask(NamedTuple):
@@ -84,15 +80,13 @@ class OpeningTask(NamedTuple):
     Args:
         frame: what all tasks share.
         deliveries: the deliveries.
-        records: terminals, by assignment.
-        places: what the manifest says of these assignments.
+        held: the receipts of these assignments, with what else is known of them.
         settled: assignments that are settled already.
     """
 
     frame: Frame
     deliveries: Sequence[Delivered]
-    records: Mapping[str, ReceiptRecord]
-    places: tuple[Assignment, ...]
+    held: Held
     settled: frozenset[str] = frozenset()
 
 
@@ -100,8 +94,7 @@ class UnopenedTask(NamedTuple):
     """Terminals without an opening."""
 
     frame: Frame
-    records: Sequence[ReceiptRecord]
-    places: tuple[Assignment, ...]
+    held: Held
 
 
 @dataclass(slots=True)
@@ -112,10 +105,9 @@ class Opened:
         tally: sums over what was settled; None where nothing was to be.
         findings: what is wrong.
         opened: assignments whose terminal was opened.
-        tried: assignments with a candidate, whatever is wrong with it.
+        tried: assignments with a candidate.
         shut: assignments with an envelope that did not open.
-        nonces: what stands for the nonce of each candidate, with the assignment that it names itself.
-        candidates: of watched nonces.
+        candidates: all of them.
         domains: what the openings name.
         digests: our objects, by kind.
         strays: index and assignment of a delivery for which no record came along.
@@ -127,7 +119,6 @@ class Opened:
     opened: list[str] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
     shut: list[str] = field(default_factory=list)
-    nonces: list[tuple[int, str]] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
     domains: set[str] = field(default_factory=set)
     digests: list[tuple[type[Body], str]] = field(default_factory=list)
@@ -142,23 +133,19 @@ def open_some(settings: Settings, task: OpeningTask) -> Opened:
 
 def settle_unopened(settings: Settings, task: UnopenedTask) -> Tally:
     """The sums over terminals without their openings."""
-    settler = _settler(settings, task.frame, task.places)
-    for record in task.records:
+    settler = _settler(settings, task.frame, task.held.places)
+    for record in task.held.records.values():
         settler.add(record.receipt(), None)
     return settler.tally
 
 
-def _stand_in(nonce: bytes) -> int:
-    """Eight bytes for a nonce: where they are alike, the nonces themselves are compared in another pass."""
-    return int.from_bytes(hashlib.sha256(nonce).digest()[:8])
-
-
-def _settler(settings: Settings, frame: Frame, places: tuple[Assignment, ...]) -> Settler:
+def _settler(settings: Settings, frame: Frame, places: Iterable[Row]) -> Settler:
     domain = None if frame.domain is None else settings.domains[frame.domain]
     manifest = frame.manifest
     if manifest is not None:
         # Only what is said of these assignments: a whole manifest is long.
-        manifest = manifest.model_copy(update={"assignments": places})
+        entries = tuple(entry(*place) for place in places)
+        manifest = manifest.model_copy(update={"assignments": entries})
     return Settler(domain, manifest)
 
 
@@ -169,7 +156,7 @@ class _Opener:
         self._settings = settings
         self._task = task
         self._frame = task.frame
-        self._settler = _settler(settings, task.frame, task.places) if task.frame.settling else None
+        self._settler = _settler(settings, task.frame, task.held.places) if task.frame.settling else None
         self._done = set(task.settled)
         self._opened = Opened(None if self._settler is None else self._settler.tally)
 
@@ -196,7 +183,7 @@ class _Opener:
         self._opened.sound = True
         if self._frame.listing:
             self._opened.digests.append((type(body), digest))
-        record = self._task.records.get(body.assignment)
+        record = self._task.held.records.get(body.assignment)
         if record is None:
             self._opened.strays.append((index, body.assignment))
             return
@@ -215,15 +202,13 @@ class _Opener:
     def _hold_against(
         self, receipt: Receipt, opening: Opening, contents: Contents, digest: str, *, sealed: bool
     ) -> None:
-        name, nonce, opened = receipt.assignment, opening.nonce_bytes(), self._opened
+        name, opened = receipt.assignment, self._opened
         faults = list(opening_faults(opening, contents, receipt))
         opened.findings += faults
         opened.tried.append(name)
-        stand_in = _stand_in(nonce)
-        opened.nonces.append((stand_in, opening.assignment))
-        if stand_in in self._frame.watched:
-            opened.candidates.append(Candidate(name, sealed, digest, opening.assignment, nonce))
-        if faults or name in self._done or (name, digest) in self._frame.refused:
+        nonce = self._settings.stand_in(opening.nonce_bytes())
+        opened.candidates.append(Candidate(nonce, name, sealed, digest, opening.assignment))
+        if faults or name in self._done or (name, digest) in self._task.held.refused:
             return
         self._done.add(name)
         opened.opened.append(name)

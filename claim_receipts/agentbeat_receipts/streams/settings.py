@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,11 +24,13 @@ class Settings:
         keys: the raw public keys, by role.
         private: the auditor's raw private key; None without one.
         domains: what can be replayed, by name.
+        blind: what nonces are hashed with, other each time.
     """
 
     keys: dict[str, bytes]
     private: bytes | None = field(repr=False)
     domains: dict[str, Domain]
+    blind: bytes = field(repr=False)
 
     @classmethod
     def of(
@@ -37,7 +41,12 @@ class Settings:
             keys={str(role): keyring.key(role) for role in Role},
             private=None if auditor is None else auditor.private_bytes_raw(),
             domains={domain.name: domain for domain in domains},
+            blind=secrets.token_bytes(32),
         )
+
+    def stand_in(self, nonce: bytes) -> bytes:
+        """What stands for a nonce, so that equal ones can be told without putting secrets down."""
+        return hashlib.blake2b(nonce, key=self.blind, digest_size=32).digest()
 
     @cached_property
     def keyring(self) -> PublicKeyring:

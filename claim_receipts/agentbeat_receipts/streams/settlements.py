@@ -1,62 +1,64 @@
-"""The second pass, kept: sums, names and findings, whatever the order in which openings come by.
+"""The second pass, kept: sums, marks and findings, whatever the order in which openings come by.
 
 An assignment is settled once. When two tasks have both opened it, because it was delivered twice, the later
 task is done again without it. Two receipts with one nonce are found here, over all tasks.
 """
 
+# ruff: noqa: S608 - what is put into statements are names of tables and columns, from here
+
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from agentbeat_receipts.claims.tallies import Tally
 from agentbeat_receipts.claims.tallying import merge
-from agentbeat_receipts.names import Names
 from agentbeat_receipts.objects import Body
-from agentbeat_receipts.repeats import repeated
 from agentbeat_receipts.streams.gathering import Gathering
-from agentbeat_receipts.streams.openings import Candidate, Opened
+from agentbeat_receipts.streams.openings import Opened
+from agentbeat_receipts.streams.tables import Tables, raw_digest
+from agentbeat_receipts.streams.terminals import OPENED, SHUT, TRIED
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import Finding
 
-__all__ = ["Settlement", "shared_nonces"]
+__all__ = ["Settlement"]
 
+#: Of each nonce that openings of several assignments have, the candidates that are not of the one whose
+#: it was first, in the order of terminals.
+_SHARED: Final = """
+    SELECT * FROM (
+        SELECT terminal, digest, owner,
+            first_value(owner) OVER (PARTITION BY nonce ORDER BY terminal, sealed, digest, owner) AS first
+        FROM candidates
+        WHERE nonce IN (SELECT nonce FROM candidates GROUP BY nonce HAVING min(owner) <> max(owner)))
+    WHERE owner <> first"""
 
-#: What is known of an assignment's opening, as bits.
-_OPENED: Final = 1
-_TRIED: Final = 2
-_SHUT: Final = 4
+#: How many domains are remembered: one is known, two are not.
+_DOMAINS: Final = 2
 
 
 class Settlement:
-    """What one reading of the openings has come to, its findings among it.
+    """What one reading of the openings has come to, its findings among it; earlier ones are forgotten.
 
     Args:
-        names: of assignments.
+        tables: take marks and candidates.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, tables: Tables) -> None:
         self.tally = Tally()
         self.opened = 0
-        self.candidates: list[Candidate] = []
         self.domains: set[str] = set()
         self.digests: set[tuple[type[Body], str]] = set()
         self.sound = False
         self.gathering = Gathering()
-        self._names = names
-        self._marks = bytearray()
-        # Of every candidate what stands for its nonce, and the number of the assignment that it names.
-        self._nonces = array("Q")
-        self._owners = array("I")
-
-    def is_opened(self, number: int) -> bool:
-        """Whether the terminal of the assignment with this number was opened."""
-        return bool(self._mark(number) & _OPENED)
+        self._tables = tables
+        tables.run("UPDATE runs SET marks = 0 WHERE marks")
+        tables.run("DELETE FROM candidates")
 
     def again(self, result: Opened) -> frozenset[str]:
         """The assignments that this result has settled a second time."""
-        return frozenset(name for name in result.opened if self.is_opened(self._names.find(name)))
+        query = f"SELECT 1 FROM runs WHERE assignment = ? AND marks & {OPENED}"
+        return frozenset(name for name in result.opened if self._tables.one(query, name) is not None)
 
     def take(self, result: Opened) -> None:
         """One more result, which has settled nothing that was settled before."""
@@ -64,59 +66,39 @@ class Settlement:
             merge(self.tally, result.tally)
         self.gathering.add(result.findings)
         self.opened += len(result.opened)
-        for mark, names in ((_OPENED, result.opened), (_TRIED, result.tried), (_SHUT, result.shut)):
+        marks: dict[str, int] = {}
+        for mark, names in ((OPENED, result.opened), (TRIED, result.tried), (SHUT, result.shut)):
             for name in names:
-                self._set(self._names.number(name), mark)
-        self.candidates += result.candidates
-        self.domains |= result.domains
+                marks[name] = marks.get(name, 0) | mark
+        self._tables.write(
+            "UPDATE runs SET marks = marks | ? WHERE assignment = ?",
+            ((mark, name) for name, mark in marks.items()),
+        )
+        self._tables.write(
+            "INSERT INTO candidates VALUES (?, ?, ?, ?, ?)",
+            ((*found[:3], raw_digest(found.digest), found.owner) for found in result.candidates),
+        )
+        self.domains = set(sorted(self.domains | result.domains)[:_DOMAINS])
         self.digests.update(result.digests)
         self.sound = self.sound or result.sound
-        for nonce, owner in result.nonces:
-            self._nonces.append(nonce)
-            self._owners.append(self._names.number(owner))
 
-    def collided(self) -> frozenset[int]:
-        """What stands for nonces that openings of several assignments have."""
-        repeats = repeated(lambda: self._nonces)
-        owners: dict[int, set[int]] = {nonce: set() for nonce in repeats}
-        for nonce, owner in zip(self._nonces, self._owners, strict=True) if repeats else ():
-            if nonce in repeats:
-                owners[nonce].add(owner)
-        return frozenset(nonce for nonce, found in owners.items() if len(found) > 1)
+    def refuse(self) -> Iterator[Finding]:
+        """Refuse whatever has a nonce that was another's before; a finding for each."""
+        self._tables.run(f"INSERT OR IGNORE INTO refused SELECT terminal, digest FROM ({_SHARED})")
+        for _, _, owner, first in self._tables.rows(_SHARED):
+            yield Finding(Reason.NONCE_REUSED, owner, f"also of {first}")
 
-    def missing(self, terminals: Iterable[int], shut: Reason) -> Iterator[Finding]:
+    @property
+    def refused(self) -> bool:
+        """Whether there is something that is refused."""
+        return self._tables.one("SELECT 1 FROM refused") is not None
+
+    def missing(self, shut: Reason) -> Iterator[Finding]:
         """A finding for each terminal without anything that could be its opening.
 
         Args:
-            terminals: the numbers of their assignments.
             shut: what is said of those with an envelope that did not open.
         """
-        for number in terminals:
-            mark = self._mark(number)
-            if not mark & _TRIED:
-                yield Finding(shut if mark & _SHUT else Reason.OPENING_MISSING, self._names[number])
-
-    def _mark(self, number: int) -> int:
-        return self._marks[number] if 0 <= number < len(self._marks) else 0
-
-    def _set(self, number: int, mark: int) -> None:
-        if number >= len(self._marks):
-            self._marks.extend(bytes(number + 1 - len(self._marks)))
-        self._marks[number] |= mark
-
-
-def shared_nonces(candidates: Iterable[Candidate]) -> tuple[list[Finding], frozenset[tuple[str, str]]]:
-    """Whose nonce was another's before, in the order of terminals: the findings, and who is refused for it.
-
-    Args:
-        candidates: all candidates of nonces that are shared.
-    """
-    owners: dict[bytes, str] = {}
-    findings: list[Finding] = []
-    refused: set[tuple[str, str]] = set()
-    for candidate in sorted(set(candidates)):
-        other = owners.setdefault(candidate.nonce, candidate.owner)
-        if other != candidate.owner:
-            findings.append(Finding(Reason.NONCE_REUSED, candidate.owner, f"also of {other}"))
-            refused.add((candidate.terminal, candidate.digest))
-    return findings, frozenset(refused)
+        query = f"SELECT assignment, marks & {SHUT} FROM runs WHERE held = 1 AND NOT marks & {TRIED}"
+        for name, is_shut in self._tables.rows(query):
+            yield Finding(shut if is_shut else Reason.OPENING_MISSING, name)

@@ -24,9 +24,8 @@ their order), and when there is no manifest to name the domain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -39,19 +38,18 @@ from agentbeat_receipts.claims.judging import judge
 from agentbeat_receipts.claims.results import ClaimReport
 from agentbeat_receipts.deliveries import Delivered
 from agentbeat_receipts.keys import PublicKeyring
-from agentbeat_receipts.objects import Body, Manifest, Receipt
-from agentbeat_receipts.streams.columns import ReceiptRow
+from agentbeat_receipts.objects import Assignment, Body, Manifest
 from agentbeat_receipts.streams.gathering import Gathering
 from agentbeat_receipts.streams.ledgers import Ledger
 from agentbeat_receipts.streams.openings import Frame
-from agentbeat_receipts.streams.passes import Passes, Progress, Terminals
+from agentbeat_receipts.streams.passes import Passes, Progress
 from agentbeat_receipts.streams.pools import usable_cores, worker_pool
 from agentbeat_receipts.streams.settings import Settings
-from agentbeat_receipts.streams.settlements import Settlement, shared_nonces
-from agentbeat_receipts.streams.sound_columns import Sound
-from agentbeat_receipts.streams.spills import Spill
+from agentbeat_receipts.streams.settlements import Settlement
+from agentbeat_receipts.streams.stored_lists import StoredAssignments
+from agentbeat_receipts.streams.tables import Tables
+from agentbeat_receipts.streams.terminals import Terminals
 from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
-from agentbeat_receipts.verification.facts import assignments_by_name
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
 from agentbeat_receipts.verification.results import ChainReport, Finding
@@ -97,25 +95,25 @@ def verify_stream(
     _check_asked(source, known, count)
     check_auditor(auditor, keyring)
     settings = Settings.of(keyring, auditor, known)
-    with worker_pool(count, settings) as pool, Spill() as spill:
-        passes = Passes(source, pool, progress or (lambda _: None))
-        gathering = Gathering()
-        ledger = Ledger(keyring, gathering, spill)
+    tables, gathering = Tables(), Gathering()
+    with worker_pool(count, settings) as pool:
+        passes = Passes(source, pool, tables, progress or (lambda _: None))
+        ledger = Ledger(keyring, gathering, tables)
         passes.sighted(ledger)
         choice = ledger.choose(manifest)
         if choice.digest is not None:
             passes.altered(ledger, choice.digest)
         holdings = ledger.sort_out(choice)
         if holdings.ambiguous:
-            return _ambiguous(passes, ledger, holdings, gathering)
+            return _ambiguous(passes, ledger, holdings, tables, gathering)
         anchorage = take_anchors(holdings, tuple(anchors), trust)
         gathering.add(anchorage.findings)
         gathering.add(held_findings(holdings))
-        settled = _settled(passes, ledger, holdings, known, gathering)
+        settled = _settled(passes, ledger, holdings, known, tables, gathering)
     if not any(holdings.ours.values()) and not settled.settlement.sound:
         gathering.add((Finding(Reason.NOTHING_SOUND, ""),))
     shut = Reason.OPENING_SEALED if auditor is None else Reason.OPENING_UNDECRYPTABLE
-    gathering.add(settled.settlement.missing(settled.terminals, shut))
+    gathering.add(settled.settlement.missing(shut))
     chain = assemble(holdings, gathering.findings(), anchorage, settled.settlement.opened)
     chain = _listing(chain, settled.settlement.digests)
     return judge(chain, settled.settlement.tally, settled.domain)
@@ -132,40 +130,44 @@ def _check_asked(source: Iterable[Delivered], domains: tuple[Domain, ...], worke
 
 class _Settled(NamedTuple):
     settlement: Settlement
-    terminals: Terminals
     domain: Domain | None
 
 
 def _settled(
-    passes: Passes, ledger: Ledger, holdings: Holdings, domains: tuple[Domain, ...], gathering: Gathering
+    passes: Passes,
+    ledger: Ledger,
+    holdings: Holdings,
+    domains: tuple[Domain, ...],
+    tables: Tables,
+    gathering: Gathering,
 ) -> _Settled:
     """Openings against receipts, and the sums, in as few readings as it takes."""
     manifest = holdings.manifest
-    sound: Sound[ReceiptRow] | None = holdings.ours.get(Receipt)
-    held = Terminals(ledger, sound, {} if manifest is None else assignments_by_name(manifest))
+    terminals = Terminals(tables, holdings.manifest_digest, _list_number(manifest))
     domain = None if manifest is None else _named({manifest.domain}, domains)
     frame = Frame(
         ours=holdings.manifest_digest,
         manifest=None if manifest is None else _without_lists(manifest),
         domain=None if domain is None else domain.name,
         settling=manifest is not None,
-        listing=sum(1 for _ in islice(held, LISTED + 1)) <= LISTED,
+        listing=len(terminals) <= LISTED,
     )
-    found = passes.opened(ledger, frame, held)
-    collided = found.collided()
-    if collided:
+    found = passes.opened(ledger, frame, terminals)
+    gathering.add(found.refuse())
+    if found.refused:
         # What was found so far holds for openings that do not count: it is found again without them.
-        watching = replace(frame, settling=False, watched=collided)
-        findings, refused = shared_nonces(passes.opened(ledger, watching, held).candidates)
-        gathering.add(findings)
-        frame = replace(frame, refused=refused)
-        found = passes.opened(ledger, frame, held)
+        found = passes.opened(ledger, frame, terminals)
     if manifest is None:
         domain = _named(found.domains, domains)
         frame = replace(frame, settling=True, domain=None if domain is None else domain.name)
-        found = passes.opened(ledger, frame, held)
+        found = passes.opened(ledger, frame, terminals)
     gathering.add(found.gathering.findings())
-    return _Settled(found, held, domain)
+    return _Settled(found, domain)
+
+
+def _list_number(manifest: Manifest | None) -> int | None:
+    entries: Sequence[Assignment] = () if manifest is None else manifest.assignments
+    return entries.number if isinstance(entries, StoredAssignments) else None
 
 
 def _named(names: set[str], domains: tuple[Domain, ...]) -> Domain | None:
@@ -177,10 +179,12 @@ def _without_lists(manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"assignments": (), "profiles": (), "contracts": ()})
 
 
-def _ambiguous(passes: Passes, ledger: Ledger, holdings: Holdings, gathering: Gathering) -> ClaimReport:
+def _ambiguous(
+    passes: Passes, ledger: Ledger, holdings: Holdings, tables: Tables, gathering: Gathering
+) -> ClaimReport:
     """Of several manifests nothing is said, but that some deliveries cannot be read."""
     frame = Frame(ours=None, manifest=None, domain=None, settling=True)
-    found = passes.opened(ledger, frame, Terminals(ledger, None, {}))
+    found = passes.opened(ledger, frame, Terminals(tables, None, None))
     unreadable = (f for f in found.gathering.findings() if f.reason is Reason.OBJECT_UNREADABLE)
     gathering.add(unreadable)
     return judge(assemble(holdings, gathering.findings(), Anchorage(), 0), found.tally, None)

@@ -1,16 +1,15 @@
-"""Objects as they were sighted in a stream: those of which a batch has one, and single rows."""
+"""Objects of which a batch has one, as they were sighted in a stream."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 from agentbeat_receipts.keys import PublicKeyring
 from agentbeat_receipts.objects import Body, Document, SignatureFault, signature_fault
-from agentbeat_receipts.streams.records import ReceiptRecord, TicketRecord
 from agentbeat_receipts.verification.holdings import is_altered
 
-__all__ = ["RowSighting", "Whole"]
+__all__ = ["Whole"]
 
 
 @dataclass(slots=True)
@@ -22,7 +21,7 @@ class Whole:
     copies: dict[tuple[bytes | None, str | None], Document] = field(default_factory=dict)
     found: set[SignatureFault | None] = field(default_factory=set)
 
-    def take(self, copy: Document, message: bytes) -> None:
+    def take(self, copy: Document, message: bytes | memoryview) -> None:
         """One more copy of it, and what its signature is over."""
         one = Document(body=self.body, signature=copy.signature, key_id=copy.key_id)
         if self.copies.setdefault((copy.signature, copy.key_id), one) is one:
@@ -46,28 +45,3 @@ class Whole:
 
     def is_altered(self, ours: str) -> bool:
         return any(is_altered(copy, ours, self.keyring) for copy in self.copies.values())
-
-
-class RowSighting(NamedTuple):
-    """A receipt or ticket as it was sighted (a `Sighting`).
-
-    Args:
-        kind: its type.
-        facts: what is kept of it.
-        faults: what is wrong with each copy's signature.
-        altered: whether it is ours with a byte changed.
-    """
-
-    kind: type[Body]
-    facts: ReceiptRecord | TicketRecord
-    faults: frozenset[SignatureFault | None]
-    altered: bool
-
-    @property
-    def cited(self) -> str:
-        """Digest of the manifest that it names."""
-        return self.facts.manifest
-
-    def is_altered(self, _: str) -> bool:
-        """Whether it is ours with a byte changed."""
-        return self.altered

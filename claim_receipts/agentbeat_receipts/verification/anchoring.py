@@ -59,10 +59,11 @@ def take_anchors(holdings: Holdings, given: tuple[ProvenAnchor, ...], trust: Anc
     proven = {
         anchor.token: anchor for anchor in (*found, *given) if anchor.manifest == holdings.manifest_digest
     }
-    cited = set(_citations(holdings))
+    tokens = {digest: anchor.token_digest() for digest, (anchor, _) in outcomes.items()}
+    cited = set(_citations(holdings)).intersection(tokens.values()) if tokens else set()
     findings = []
     for digest, (anchor, outcome) in outcomes.items():
-        token = anchor.token_digest()
+        token = tokens[digest]
         if token not in cited:
             findings.append(Finding(Reason.ANCHOR_UNUSED, digest, f"of the form {anchor.form}"))
         elif token not in proven and isinstance(outcome, AnchorFault):

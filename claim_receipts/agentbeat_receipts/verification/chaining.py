@@ -11,20 +11,24 @@ With one sound receipt for each assignment and no place above their number, the 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Container, Iterator
 
 from agentbeat_receipts.objects import ClosingRecord
-from agentbeat_receipts.repeats import repeated
-from agentbeat_receipts.verification.facts import (
-    ReceiptFacts,
-    assignment_counts,
-    listed_tickets,
-    promised_assignments,
-)
 from agentbeat_receipts.verification.framing import sole_checkpoint
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason
+from agentbeat_receipts.verification.relations import (
+    Link,
+    assignment_counts,
+    assignments,
+    followed,
+    links,
+    listed_tickets,
+    places,
+    promised_assignments,
+    ticket_sharers,
+    without,
+)
 from agentbeat_receipts.verification.results import Finding
 
 __all__ = ["chain_findings", "terminals"]
@@ -43,11 +47,17 @@ def terminals(holdings: Holdings) -> dict[str, str]:
 
 def chain_findings(holdings: Holdings) -> Iterator[Finding]:
     """Everything wrong with receipts and closing record, and what is missing of them."""
+    receipts, first, prospective = holdings.receipts, _before_first(holdings), holdings.prospective
     yield from _assignments(holdings)
-    yield from _citations(holdings)
-    yield from _shared_tickets(holdings.receipts)
-    first = _before_first(holdings)
-    yield from _links(holdings, first)
+    for name, other in ticket_sharers(receipts):
+        yield Finding(Reason.TICKET_REUSED, name, f"also of {other}")
+    promised = None if holdings.manifest is None else len(holdings.manifest.assignments)
+    checkpoint = sole_checkpoint(holdings)
+    listed = None if checkpoint is None else listed_tickets(checkpoint[1])
+    held = places(receipts)
+    for link in links(receipts, holdings.tickets, listed or ()):
+        yield from _citation(link, prospective=prospective, framed=listed is not None)
+        yield from _place(link, held, first, promised)
     yield from _closing(holdings, first)
 
 
@@ -60,102 +70,59 @@ def _before_first(holdings: Holdings) -> str | None:
 
 
 def _assignments(holdings: Holdings) -> Iterator[Finding]:
-    counts = assignment_counts(holdings.receipts)
-    for assignment, count in counts.items():
+    for assignment, count in assignment_counts(holdings.receipts).items():
         if count > 1:
             yield Finding(Reason.RIVAL_TERMINALS, assignment, f"got {count}, expected one")
     if holdings.manifest is not None:
-        promised = promised_assignments(holdings.manifest)
-        for name in counts:
-            if name not in promised:
-                yield Finding(Reason.RECEIPT_UNKNOWN_ASSIGNMENT, name)
-        for name in promised:
-            if name not in counts:
-                yield Finding(Reason.TERMINAL_MISSING, name)
+        promised, held = promised_assignments(holdings.manifest), assignments(holdings.receipts)
+        for name in without(held, promised):
+            yield Finding(Reason.RECEIPT_UNKNOWN_ASSIGNMENT, name)
+        for name in without(promised, held):
+            yield Finding(Reason.TERMINAL_MISSING, name)
 
 
-def _citations(holdings: Holdings) -> Iterator[Finding]:
-    checkpoint = sole_checkpoint(holdings)
-    listed = None if checkpoint is None else listed_tickets(checkpoint[1])
-    tickets = holdings.tickets
-    ticketed = assignment_counts(tickets)
-    for receipt in holdings.receipts.values():
-        if receipt.ticket is None:
-            if holdings.prospective:
-                yield Finding(Reason.RECEIPT_UNTICKETED, receipt.assignment)
-            continue
-        if not holdings.prospective:
-            yield Finding(Reason.TICKET_UNEXPECTED, receipt.assignment, "cited in a retrospective batch")
-        elif listed is not None and receipt.ticket not in listed:
-            yield Finding(Reason.RECEIPT_TICKET_NOT_IN_CHECKPOINT, receipt.assignment)
-        ticket = tickets.get(receipt.ticket)
-        if ticket is None:
-            if receipt.assignment in ticketed:
-                yield Finding(Reason.RECEIPT_TICKET_MISMATCH, receipt.assignment, "its own is held")
-        elif ticket.assignment != receipt.assignment:
-            yield Finding(Reason.RECEIPT_TICKET_MISMATCH, receipt.assignment, f"of {ticket.assignment}")
+def _citation(link: Link, *, prospective: bool, framed: bool) -> Iterator[Finding]:
+    """Whether a receipt cites the ticket of its own assignment.
+
+    Args:
+        framed: whether there is one checkpoint.
+    """
+    assignment = link.receipt.assignment
+    if link.receipt.ticket is None:
+        if prospective:
+            yield Finding(Reason.RECEIPT_UNTICKETED, assignment)
+        return
+    if not prospective:
+        yield Finding(Reason.TICKET_UNEXPECTED, assignment, "cited in a retrospective batch")
+    elif framed and not link.is_listed:
+        yield Finding(Reason.RECEIPT_TICKET_NOT_IN_CHECKPOINT, assignment)
+    if link.ticketed is None:
+        if link.has_ticket:
+            yield Finding(Reason.RECEIPT_TICKET_MISMATCH, assignment, "its own is held")
+    elif link.ticketed != assignment:
+        yield Finding(Reason.RECEIPT_TICKET_MISMATCH, assignment, f"of {link.ticketed}")
 
 
-def _shared_tickets(receipts: Mapping[str, ReceiptFacts]) -> Iterator[Finding]:
-    cited = repeated(lambda: (r.ticket for r in receipts.values() if r.ticket is not None))
-    citing: dict[str, set[str]] = {ticket: set() for ticket in cited}
-    for receipt in receipts.values() if cited else ():
-        if receipt.ticket in citing:
-            citing[receipt.ticket].add(receipt.assignment)
-    for names in citing.values():
-        # Two receipts of one assignment are rivals, and cite its one ticket.
-        if len(names) > 1:
-            one, two, *_ = sorted(names)
-            for name in names:
-                yield Finding(Reason.TICKET_REUSED, name, f"also of {two if name == one else one}")
+def _place(link: Link, held: Container[int], first: str | None, promised: int | None) -> Iterator[Finding]:
+    """Whether a receipt follows the one that it cites.
 
-
-def _links(holdings: Holdings, first: str | None) -> Iterator[Finding]:
-    receipts = holdings.receipts
-    promised = None if holdings.manifest is None else len(holdings.manifest.assignments)
-    forked = repeated(lambda: (receipt.sequence for receipt in receipts.values()))
-    followed = repeated(lambda: (receipt.previous for receipt in receipts.values()))
-    places = _Places(receipts)
-    for digest, receipt in receipts.items():
-        if receipt.sequence in forked or receipt.previous in followed:
-            yield Finding(Reason.CHAIN_FORK, digest)
-        if promised is not None and receipt.sequence > promised:
-            detail = f"place {receipt.sequence} of {promised} assignments"
-            yield Finding(Reason.CHAIN_SURPLUS, digest, detail)
-        yield from _link(digest, receipt, receipts, places, first)
-
-
-class _Places:
-    """The places of the chain that are held; looked at when one is asked for, which is seldom."""
-
-    def __init__(self, receipts: Mapping[str, ReceiptFacts]) -> None:
-        self._receipts = receipts
-
-    def __contains__(self, place: object) -> bool:
-        return place in self._held
-
-    @cached_property
-    def _held(self) -> frozenset[int]:
-        return frozenset(receipt.sequence for receipt in self._receipts.values())
-
-
-def _link(
-    digest: str,
-    receipt: ReceiptFacts,
-    receipts: Mapping[str, ReceiptFacts],
-    places: Container[int],
-    first: str | None,
-) -> Iterator[Finding]:
-    before = receipts.get(receipt.previous)
-    place = receipt.sequence
-    if before is not None:
-        if before.sequence != place - 1:
-            detail = f"place {place} after place {before.sequence}"
-            yield Finding(Reason.CHAIN_REORDER, digest, detail)
+    Args:
+        held: the places of the chain at which there are receipts.
+        first: what the first one must cite, where that is known.
+        promised: how many assignments there are, where that is known.
+    """
+    digest, place, previous = link.digest, link.receipt.sequence, link.receipt.previous
+    if link.is_fork:
+        yield Finding(Reason.CHAIN_FORK, digest)
+    if promised is not None and place > promised:
+        yield Finding(Reason.CHAIN_SURPLUS, digest, f"place {place} of {promised} assignments")
+    if link.before is not None:
+        if link.before != place - 1:
+            yield Finding(Reason.CHAIN_REORDER, digest, f"place {place} after place {link.before}")
     elif place == 1:
-        if first is not None and receipt.previous != first:
+        if first is not None and previous != first:
             yield Finding(Reason.CHAIN_HEAD, digest)
-    elif receipt.previous == first or place - 1 in places:
+    elif previous == first or place - 1 in held:
         yield Finding(Reason.CHAIN_REORDER, digest, f"place {place} does not follow place {place - 1}")
     else:
         yield Finding(Reason.CHAIN_GAP, digest, f"no receipt at place {place - 1}")
@@ -178,9 +145,9 @@ def _contradictions(closing: ClosingRecord, holdings: Holdings, first: str | Non
     if closing.head in receipts:
         if receipts[closing.head].sequence != closing.count:
             yield f"counts {closing.count}, but its head is at place {receipts[closing.head].sequence}"
-    elif any(receipt.sequence == closing.count for receipt in receipts.values()):
+    elif closing.count in places(receipts):
         yield "another receipt is held at its head's place"
-    elif closing.count and any(receipt.previous == closing.head for receipt in receipts.values()):
+    elif closing.count and closing.head in followed(receipts):
         yield "a receipt follows its head"
     if first is not None and (closing.head == first) != (closing.count == 0):
         yield "its head and its count do not fit"

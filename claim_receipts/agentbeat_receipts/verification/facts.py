@@ -1,40 +1,18 @@
 """What the checks of chain and coverage ask of an object, and no more.
 
 A verification in memory hands over the objects themselves. One that streams keeps only these facts of a
-receipt or ticket, so that neither bodies nor openings of a long batch are held; the checks are the same.
+receipt or ticket; the checks are the same. What they ask of all objects together is in `relations`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self
 
-from agentbeat_receipts.digests import Digests
-from agentbeat_receipts.objects import (
-    Assignment,
-    AssignmentTable,
-    Body,
-    Checkpoint,
-    ClosingRecord,
-    Manifest,
-    Receipt,
-    SignatureFault,
-)
+from agentbeat_receipts.objects import Body, Checkpoint, ClosingRecord, Receipt, SignatureFault
 
-__all__ = [
-    "Columns",
-    "Foreign",
-    "ReceiptFacts",
-    "Sighting",
-    "TicketFacts",
-    "assignment_counts",
-    "assignments_by_name",
-    "listed_tickets",
-    "promised_assignments",
-    "sorted_digests",
-]
+__all__ = ["Foreign", "ReceiptFacts", "Sighting", "TicketFacts"]
 
 
 class ReceiptFacts(Protocol):
@@ -89,60 +67,6 @@ class Sighting(Protocol):
     def is_altered(self, ours: str) -> bool:
         """Whether some copy's signature becomes good when the object names our manifest."""
         ...
-
-
-class _OfAssignment(Protocol):
-    @property
-    def assignment(self) -> str: ...
-
-
-@runtime_checkable
-class Columns(Protocol):
-    """Facts by digest, kept column by column, that know of themselves what would take long to count."""
-
-    @property
-    def digests(self) -> Digests:
-        """Their digests."""
-        ...
-
-    @property
-    def assignment_counts(self) -> Mapping[str, int]:
-        """How many there are of each assignment."""
-        ...
-
-
-def assignment_counts(held: Mapping[str, _OfAssignment]) -> Mapping[str, int]:
-    """How many receipts or tickets there are of each assignment."""
-    if isinstance(held, Columns):
-        return held.assignment_counts
-    return Counter(facts.assignment for facts in held.values())
-
-
-def sorted_digests(held: Mapping[str, object]) -> Sequence[str]:
-    """The digests of objects that are held, sorted."""
-    return held.digests if isinstance(held, Columns) else tuple(sorted(held))
-
-
-def promised_assignments(manifest: Manifest) -> Collection[str]:
-    """The names of a manifest's assignments; whether one is among them is quickly told."""
-    entries: Sequence[Assignment] = manifest.assignments
-    if isinstance(entries, AssignmentTable):
-        return entries.names
-    return dict.fromkeys(entry.assignment for entry in entries)
-
-
-def assignments_by_name(manifest: Manifest) -> Mapping[str, Assignment]:
-    """A manifest's assignments by their names."""
-    entries: Sequence[Assignment] = manifest.assignments
-    if isinstance(entries, AssignmentTable):
-        return entries.by_name
-    return {entry.assignment: entry for entry in entries}
-
-
-def listed_tickets(checkpoint: Checkpoint) -> Collection[str]:
-    """The digests of a checkpoint's tickets; whether one is among them is quickly told."""
-    tickets: Sequence[str] = checkpoint.tickets
-    return tickets if isinstance(tickets, Digests) else frozenset(tickets)
 
 
 @dataclass(frozen=True, slots=True)

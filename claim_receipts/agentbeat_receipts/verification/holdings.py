@@ -42,7 +42,7 @@ class Holdings:
     ambiguous: bool = False
     #: The objects themselves; of receipts and tickets that are streamed, their facts.
     ours: dict[type[Body], Any] = field(default_factory=dict)
-    foreign: dict[str, Foreign] = field(default_factory=dict)
+    foreign: Mapping[str, Foreign] = field(default_factory=dict)
     #: What the commitments of our openings are over, by the opening's digest, where it is at hand.
     contents: dict[str, Contents] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)

@@ -132,6 +132,7 @@ def sort_some(holdings: Holdings, held: Mapping[str, Sighting], *, ours_is_held:
         ours_is_held: whether our manifest was delivered.
     """
     ours = holdings.manifest_digest
+    foreign: dict[str, Foreign] = {}
     for digest in sorted(held):
         item = held[digest]
         if (digest if item.kind is Manifest else item.cited) == ours:
@@ -140,7 +141,9 @@ def sort_some(holdings: Holdings, held: Mapping[str, Sighting], *, ours_is_held:
             if is_sound(faults):
                 holdings.ours.setdefault(item.kind, {})[digest] = item.facts
         else:
-            yield set_aside(holdings, digest, item, ours_is_held=ours_is_held)
+            foreign[digest] = Foreign.of(item)
+            yield set_aside(digest, item.kind, altered=_is_altered(item, ours, ours_is_held=ours_is_held))
+    holdings.foreign = foreign
 
 
 def is_sound(faults: Set[SignatureFault | None]) -> bool:
@@ -155,18 +158,19 @@ def fault_findings(digest: str, kind: type[Body], faults: Set[SignatureFault | N
             yield Finding(_REASONS[fault], digest, f"of a {kind.__name__}")
 
 
-def set_aside(holdings: Holdings, digest: str, item: Sighting, *, ours_is_held: bool) -> Finding:
+def set_aside(digest: str, kind: type[Body], *, altered: bool) -> Finding:
     """Others' objects are set aside, unless they are ours with a byte changed."""
-    kind, ours = item.kind.__name__, holdings.manifest_digest
-    holdings.foreign[digest] = Foreign.of(item)
-    if item.kind is Manifest:
-        altered = not ours_is_held and item.faults != {None}
-    else:
-        altered = ours is not None and item.is_altered(ours)
+    name = kind.__name__
     if altered:
-        detail = f"of a {kind} that was signed with another manifest digest, or none of ours"
+        detail = f"of a {name} that was signed with another manifest digest, or none of ours"
         return Finding(Reason.SIGNATURE_INVALID, digest, detail)
-    return Finding(Reason.SET_ASIDE, digest, f"a {kind}")
+    return Finding(Reason.SET_ASIDE, digest, f"a {name}")
+
+
+def _is_altered(item: Sighting, ours: str | None, *, ours_is_held: bool) -> bool:
+    if item.kind is Manifest:
+        return not ours_is_held and item.faults != {None}
+    return ours is not None and item.is_altered(ours)
 
 
 def cited_findings(holdings: Holdings) -> Iterator[Finding]:

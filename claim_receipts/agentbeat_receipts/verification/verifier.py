@@ -26,10 +26,15 @@ from agentbeat_receipts.keys import KeyRefused, PublicKeyring, Role
 from agentbeat_receipts.objects import Receipt, ReportBundle
 from agentbeat_receipts.verification.anchoring import Anchorage, take_anchors
 from agentbeat_receipts.verification.chaining import chain_findings, terminals
-from agentbeat_receipts.verification.facts import assignment_counts, listed_tickets, sorted_digests
 from agentbeat_receipts.verification.framing import foreign_findings, framing_findings, sole_checkpoint
 from agentbeat_receipts.verification.holdings import Holdings
 from agentbeat_receipts.verification.reasons import Reason, Scope, Verdict
+from agentbeat_receipts.verification.relations import (
+    assignment_counts,
+    listed_tickets,
+    sorted_digests,
+    without,
+)
 from agentbeat_receipts.verification.results import (
     CAVEAT,
     REPLACEMENT_CAVEAT,
@@ -115,7 +120,7 @@ def assemble(
     findings = list(findings)
     manifest, reports = holdings.manifest, holdings.of(ReportBundle)
     counts = assignment_counts(holdings.receipts)
-    arrived = sum(1 for count in counts.values() if count == 1)
+    arrived = sum(1 for _, count in counts.items() if count == 1)
     all_opened = bool(arrived) and arrived == opened
     anchor = anchorage.anchor
     level = _level(holdings, counts, anchored=anchor is not None)
@@ -139,7 +144,7 @@ def assemble(
         anchored_at=None if anchor is None else anchor.at,
         caveats=caveats,
         held={kind: sorted_digests(bodies) for kind, bodies in holdings.ours.items() if bodies},
-        head=max(receipts, key=lambda digest: (receipts[digest].sequence, digest), default=None),
+        head=max(((facts.sequence, digest) for digest, facts in receipts.items()), default=(0, None))[1],
     )
 
 
@@ -184,8 +189,8 @@ def _level(holdings: Holdings, counts: Mapping[str, int], *, anchored: bool) -> 
         return Level.CR_1 if any(count == 1 for count in counts.values()) else None
     found, tickets = sole_checkpoint(holdings), holdings.tickets
     listed = () if found is None else listed_tickets(found[1])
-    framed = len(listed) == len(tickets) and all(ticket in tickets for ticket in listed)
+    framed = len(listed) == len(tickets) and next(without(listed, sorted_digests(tickets)), None) is None
     receipts = holdings.receipts.values()
-    sealed = all(receipt.is_sealed for receipt in receipts if counts[receipt.assignment] == 1)
+    sealed = all(receipt.is_sealed or counts[receipt.assignment] > 1 for receipt in receipts)
     prospective = holdings.prospective and anchored and found is not None and framed and sealed
     return Level.CR_3 if prospective else Level.CR_2
