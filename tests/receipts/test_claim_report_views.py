@@ -11,7 +11,7 @@ import pytest
 from agentbeat_receipts.claims import ClaimReport
 from agentbeat_receipts.objects import Arm, Assignment, Manifest
 from agentbeat_receipts.reports.chains import Gap, Link, Loose, Run, chain_view
-from agentbeat_receipts.reports.findings import chain_reasons
+from agentbeat_receipts.reports.findings import chain_reasons, claim_reasons
 from agentbeat_receipts.reports.html import to_html
 from agentbeat_receipts.reports.json_report import to_json
 from agentbeat_receipts.reports.matrices import coverage_matrix
@@ -20,8 +20,8 @@ from agentbeat_receipts.streams.gathering import Gathering
 from agentbeat_receipts.verification import Finding, Reason, Verdict
 from support.claim_batches import Making, batch, judged, kiosk_manifest
 from support.claim_faults import other_scorer
-from support.kiosk import PROFILES
-from support.receipt_batches import COMPONENT_DIGESTS, Parts, deliveries, honest, manifest, verified
+from support.kiosk import PROFILES, run
+from support.receipt_batches import COMPONENT_DIGESTS, Parts, changed, deliveries, honest, manifest, verified
 from support.receipt_tampering import fork, rival_terminal
 from support.streamed import streamed
 
@@ -120,6 +120,25 @@ def test_reports_say_of_what_was_not_kept_that_there_is_more(monkeypatch: pytest
     assert (reason["count"], reason["at_least"], len(reason["places"])) == (3, True, 3)
     assert (written["coverage"]["missing_count"], len(written["coverage"]["missing"])) == (8, 3)
     assert "terminal_missing ×3 or more" in "\n".join(reasoning_lines(report, "coverage"))
+
+
+def test_a_claim_says_so_too_and_counts_no_finding_that_stands_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(Gathering.__init__.__kwdefaults__, "limit", 5)
+    twice = tuple(changed(run(worth=100, capped=True)["attempts"][0], number=number) for number in (1, 3))
+    runs = [entry.assignment for entry in kiosk_manifest().assignments]
+    parts = batch(members={name: {"attempts": twice} for name in runs[:8]}, manifest=PLAIN.manifest)
+    held, counted = judged(parts).claim("C3"), streamed(deliveries(parts.documents())).claim("C3")
+    reasons = {reason for reason in judged(parts).chain.reasons if reason.startswith("retry_")}
+    assert len(reasons) == 3
+
+    (of_all, _), (of_some, _) = claim_reasons(held), claim_reasons(counted)
+    assert (of_all.code, of_all.count, of_all.at_least) == ("retries_invalid", 8 * 3, False)
+    assert (of_some.code, of_some.count, of_some.at_least) == ("retries_invalid", 5 * 3, True)
+    assert [place.subject for place in of_some.places] == [place.subject for place in of_all.places]
+    assert counted.verdict is held.verdict is Verdict.INVALID
+    assert [finding.detail for finding in counted.findings if finding.more] == ["more than 15"]
 
 
 def test_without_a_manifest_nobody_knows_who_is_missing(sound: ClaimReport) -> None:

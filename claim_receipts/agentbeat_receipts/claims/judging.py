@@ -179,13 +179,18 @@ def _first_few(findings: Iterable[ClaimFinding]) -> Iterator[ClaimFinding]:
     """Sorted, the first few of each fault, and how many there are where those are not all."""
     counted: Counter[Fault] = Counter()
     unique = sorted(set(findings))
-    summed_up = {finding.fault for finding in unique if not finding.subject}
+    uncounted = {finding.fault for finding in unique if finding.more}
+    summed_up = {finding.fault for finding in unique if not (finding.subject or finding.more)}
     for finding in unique:
+        if finding.more:
+            continue
         counted[finding.fault] += bool(finding.subject)
         if not finding.subject or counted[finding.fault] <= EXAMPLES:
             yield finding
     for fault, count in counted.items():
-        if count > EXAMPLES and fault not in summed_up:
+        if fault in uncounted:
+            yield ClaimFinding(fault, "", f"more than {count}", count, more=True)
+        elif count > EXAMPLES and fault not in summed_up:
             yield ClaimFinding(fault, "", f"{count} in all", count)
 
 

@@ -57,7 +57,8 @@ def retries_refuted(chain: ChainReport) -> Iterator[ClaimFinding]:
     """The runs whose terminal attempt is not the one that the policy names."""
     for found in chain.findings:
         if found.rule.scope is Scope.RETRIES:
-            yield ClaimFinding(Fault.RETRIES_INVALID, found.subject, str(found.reason))
+            subject = "" if found.more else found.subject
+            yield ClaimFinding(Fault.RETRIES_INVALID, subject, str(found.reason), more=found.more)
 
 
 def evidence_of(claim: str, chain: ChainReport) -> tuple[str, ...]:

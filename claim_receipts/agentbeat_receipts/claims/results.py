@@ -26,12 +26,14 @@ class ClaimFinding:
         subject: the assignment, cell, group or contract that it is about; empty for the whole batch.
         detail: got and expected, short.
         count: how many places it stands for; more than 1 where the others of its fault are examples only.
+        more: there are more places than that, which were not kept one by one.
     """
 
     fault: Fault
     subject: str = ""
     detail: str = ""
     count: int = 1
+    more: bool = False
 
     @property
     def rule(self) -> FaultRule:

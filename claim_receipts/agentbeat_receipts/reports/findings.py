@@ -103,7 +103,8 @@ def claim_reasons(verdict: ClaimVerdict) -> tuple[ReasonGroup, ...]:
             rule=held[0].rule.text,
             # A verdict has the first few findings of a fault, and then one that stands for all.
             count=max(len(held), *(finding.count for finding in held)),
-            places=_places(finding for finding in held if finding.count == 1),
+            at_least=any(finding.more for finding in held),
+            places=_places(finding for finding in held if finding.count == 1 and not finding.more),
         )
         for code, held in found.items()
     ]
