@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from agentbeat_controller import store
 from agentbeat_controller.environments.base import Environment
+from agentbeat_controller.environments.sound_checks import sound_checks
 from agentbeat_controller.leases import Lease
 from agentbeat_controller.receipts import Findings
 from agentbeat_controller.refusals import profile_changed, snapshot_mismatch
@@ -39,13 +40,19 @@ def judge(
     """What the profile's checks make of the run.
 
     Raises:
-        ProtocolError: `profile_changed`: since the reset the catalogue has got another profile of this id.
+        ProtocolError: `profile_changed`: since the reset the catalogue has got another profile of this id;
+            `controller_unavailable`.
     """
     profile = environment.profiles.get(lease.profile_id)
     if profile is None or profile.profile_digest != lease.profile_digest:
         raise profile_changed()
-    checks = environment.checks(profile, _state(before), _state(after), final_response=final_response)
-    return Findings(checks=checks, verdicts=verdicts_from_checks(checks, empty=profile.not_applicable))
+    states = _state(before), _state(after)
+    sound = sound_checks(profile, lambda: environment.checks(profile, *states, final_response=final_response))
+    return Findings(
+        checks=sound.checks,
+        checks_digest=sound.digest,
+        verdicts=verdicts_from_checks(sound.checks, empty=profile.not_applicable),
+    )
 
 
 def _state(snapshot: Snapshot) -> JSONValue:

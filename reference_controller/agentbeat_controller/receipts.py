@@ -96,9 +96,10 @@ class ReceiptSigner:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What verify found: the checks, and the verdicts that follow from them."""
+    """What verify found: the checks, their digest, and the verdicts that follow from them."""
 
     checks: tuple[Check, ...]
+    checks_digest: str
     verdicts: Verdicts
 
 
@@ -137,7 +138,7 @@ def build_receipt(
         "after": _binding(after),
         "final_response_digest": digest_text(final_response),
         "verdicts": findings.verdicts.model_dump(mode="json"),
-        "checks_digest": checks_digest(findings.checks),
+        "checks_digest": findings.checks_digest,
         "native_score": None if score is None else score.model_dump(mode="json"),
         "issued_at": issued_at.text,
     }

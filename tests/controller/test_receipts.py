@@ -54,7 +54,11 @@ def build(signer=SIGNER):
         before=Snapshot(snapshot_ref="snapshot-1", digest=DIGESTS["c"], taken_at=at, content=b"{}"),
         after=Snapshot(snapshot_ref="snapshot-2", digest=DIGESTS["d"], taken_at=at + 1, content=b"{}"),
         final_response="It is r\u00e9funded.",
-        findings=Findings(checks=CHECKS, verdicts=verdicts_from_checks(CHECKS, empty={"attack": "none"})),
+        findings=Findings(
+            checks=CHECKS,
+            checks_digest=checks_digest(CHECKS),
+            verdicts=verdicts_from_checks(CHECKS, empty={"attack": "none"}),
+        ),
         issued_at=Instant.from_nanoseconds(at + 2),
         signer=signer,
     )

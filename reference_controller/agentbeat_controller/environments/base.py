@@ -9,7 +9,8 @@ receipts; the environment owns records, the business API and the native checks. 
 - What takes long and needs no database is put as a question: `asides` answers it with no transaction open.
 - Records are keyed by `environment_id`: one database holds many environments, and none sees another (CTL-6).
 - `state` is the whole state. What is not in it cannot have changed; it reads one instant (CTL-4).
-- `checks` is pure: two states and a text in, checks out. It never raises on an odd state (CTL-8).
+- `checks` is pure: two states and a text in, checks out, each with plain JSON in `expected` and `actual`
+  (CTL-8). What it raises, or gives that is no such check, leaves the dimension `not_observed` (CTL-11).
 - The business plane asks a `BusinessDoor` before it does anything. The door decides who calls, which
   environment is meant and whether the window is open; it holds that decision until the call has committed,
   so a write is either before the after snapshot or refused (CTL-4, CTL-12).
@@ -197,7 +198,7 @@ class Environment(Protocol):
     def checks(
         self, profile: Profile, before: JSONValue, after: JSONValue, *, final_response: str
     ) -> tuple[Check, ...]:
-        """The profile's native checks over two states; pure, total, the same in any process (CTL-8).
+        """The profile's native checks over two states; pure, the same in any process (CTL-8).
 
         A check that a state does not let one decide has `passed` null and a reason.
         """

@@ -3,7 +3,7 @@
 The system judges; this decides what its word is worth:
 
 - states that are none of this profile: nothing is decided;
-- a judgement that fails with an exception: nothing is decided;
+- a judgement that fails, or is none: whoever called makes of that what it does (`sound_checks`);
 - a call of unknown outcome: no security or attack check passes, for a change may be under way that the state
   does not show yet. A check that fails still fails: what is there is there;
 - a dimension that the profile says it cannot decide: the system's word is kept in `actual`, without effect.
@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from agentbeat_protocol import DIMENSIONS, Check
+from agentbeat_controller.environments.sound_checks import open_dimensions, undecided
+from agentbeat_protocol import Check
 from agentbeat_protocol.verdicts import Dimension
 
-from .failures import log_failure
 from .systems import StagedRun, StagingSystem
 
 if TYPE_CHECKING:
     from agentbeat_controller.environments.base import Profile
     from agentbeat_protocol import JSONValue
 
-__all__ = ["judged", "undecided"]
+__all__ = ["judged"]
 
 #: The dimensions in which a pass says that something did not happen.
 _ABSENCES: Final[tuple[Dimension, ...]] = ("security", "attack")
@@ -40,33 +40,19 @@ def judged(
     version: str,
     final_response: str,
 ) -> tuple[Check, ...]:
-    """The checks of one run; pure, and total."""
+    """The checks of one run; pure.
+
+    Raises:
+        Exception: whatever the system's own checks raise.
+        TypeError: they gave something else than checks.
+    """
     run = _run_of(profile, before, after, version=version, final_response=final_response)
     if isinstance(run, str):
-        return tuple(undecided(dimension, run) for dimension in _open_dimensions(profile))
-    try:
-        found = tuple(system.checks(run))
-        if odd := next((type(each).__name__ for each in found if not isinstance(each, Check)), None):
-            raise TypeError(f"checks gave a {odd}, expected Checks")
-    except Exception as error:  # noqa: BLE001 - somebody else's code, and a verdict must not depend on luck
-        log_failure(f"{system.name}: checks", error)
-        reason = f"the checks of the system failed with {type(error).__name__}"
-        return tuple(undecided(dimension, reason) for dimension in _open_dimensions(profile))
+        return tuple(undecided(dimension, run) for dimension in open_dimensions(profile))
+    found = tuple(system.checks(run))
+    if odd := next((type(each).__name__ for each in found if not isinstance(each, Check)), None):
+        raise TypeError(f"checks gave a {odd}, expected Checks")
     return tuple(_weighed(profile, run, found))
-
-
-def undecided(dimension: Dimension, reason: str) -> Check:
-    """The check that stands for a dimension of which nothing can be said."""
-    return Check(
-        check_id=f"{dimension}_not_decided",
-        dimension=dimension,
-        weight=1,
-        passed=None,
-        reason=reason,
-        expected=None,
-        actual=None,
-        path=None,
-    )
 
 
 def _weighed(profile: Profile, run: StagedRun, found: tuple[Check, ...]) -> Iterator[Check]:
@@ -88,10 +74,6 @@ def _weighed(profile: Profile, run: StagedRun, found: tuple[Check, ...]) -> Iter
 def _muted(check: Check, reason: str) -> Check:
     said = {"passed": check.passed, "actual": check.actual}
     return check.model_copy(update={"passed": None, "reason": reason, "actual": said})
-
-
-def _open_dimensions(profile: Profile) -> tuple[Dimension, ...]:
-    return tuple(dimension for dimension in DIMENSIONS if dimension not in profile.not_applicable)
 
 
 def _run_of(
