@@ -35,7 +35,9 @@ def papers(tmp_path):
     template = tmp_path / "templates" / "office"
     template.mkdir(parents=True)
     (template / "readme.txt").write_text("Read me.")
-    return Papers(tmp_path)
+    papers = Papers(tmp_path)
+    yield papers
+    remove_folder(papers.root)  # pytest could not, where a test has failed
 
 
 def nested(folder, name, levels):
