@@ -84,21 +84,35 @@ def test_an_effect_happened_or_it_did_not(effect, made, happened):
 @pytest.mark.parametrize(
     ("made", "passed", "path"),
     [
-        (REFUNDED, True, ""),
-        (after(), True, ""),
-        (after(orders_7={"status": "lost"}), False, "/tables/orders/7/status"),
-        (after(orders_8={"status": "refunded"}), False, "/tables/orders/8/status"),
-        (after(orders_7={"status": "refunded", "extra": 1}), False, "/tables/orders/7/extra"),
-        (after(refunds_1={"order_id": 8, "cents": 100}), False, "/tables/refunds/1"),
+        (REFUNDED, True, "/state"),
+        (after(), True, "/state"),
+        (after(orders_7={"status": "lost"}), False, "/state/tables/orders/7/status"),
+        (after(orders_8={"status": "refunded"}), False, "/state/tables/orders/8/status"),
+        (after(orders_7={"status": "refunded", "extra": 1}), False, "/state/tables/orders/7/extra"),
+        (after(refunds_1={"order_id": 8, "cents": 100}), False, "/state/tables/refunds/1"),
         (
             after(refunds_1={"order_id": 7, "cents": 100}, refunds_2={"order_id": 7, "cents": 100}),
             False,
-            "/tables/refunds/2",
+            "/state/tables/refunds/2",
         ),
-        (after(orders_8=None), False, "/tables/orders/8"),
-        (after(orders_7={"note": ""}), False, "/tables/orders/7/note"),
+        (after(orders_8=None), False, "/state/tables/orders/8"),
+        (after(orders_7={"note": ""}), False, "/state/tables/orders/7/note"),
+        (after(orders_7={"note": "", "status": "lost"}), False, "/state/tables/orders/7"),
+        (after(orders_8=None, refunds_1={"order_id": 8}), False, "/state/tables"),
     ],
-    ids=["all", "none", "value", "other row", "column", "other refund", "twice", "row gone", "null"],
+    ids=[
+        "all",
+        "none",
+        "value",
+        "other row",
+        "column",
+        "other refund",
+        "twice",
+        "row gone",
+        "null",
+        "two",
+        "far",
+    ],
 )
 def test_nothing_but_the_allowed_effects_may_have_happened(made, passed, path):
     allowed = (
@@ -108,6 +122,15 @@ def test_nothing_but_the_allowed_effects_may_have_happened(made, passed, path):
     check = nothing_else("c", made, *allowed)
     assert (check.passed, check.path, check.dimension) == (passed, path, "security")
     assert check.actual["other_changes"] == (0 if passed else len(check.actual["first"]))
+    assert all(each["path"].startswith(path) for each in check.actual["first"])
+
+
+def test_a_check_of_several_effects_is_about_the_place_that_has_them_in_it():
+    refund, status = Added(("tables", "refunds"), {"order_id": 7}), Changed(PAID, to="refunded")
+    assert not_done("c", after(), refund, status).path == "/state/tables"
+    assert not_done("c", REFUNDED, refund, Removed(("tables", "orders", "8"))).path == "/state/tables/refunds"
+    assert exactly("c", after(), refund, status).path == "/state/tables"
+    assert not_done("c", after()).path == exactly("c", after()).path == "/state"
 
 
 def test_exactly_asks_for_all_and_for_nothing_else():
@@ -121,17 +144,17 @@ def test_exactly_asks_for_all_and_for_nothing_else():
         check = exactly("c", made, *effects)
         assert check.passed is (made.changes == () and not effects)
     missing = exactly("c", after(orders_7={"status": "refunded"}), changed, added)
-    assert missing.path == "/tables/refunds"
+    assert missing.path == "/state/tables/refunds"
     assert missing.actual["missing"] == [added.expected]
 
 
 def test_a_check_says_what_was_expected_and_what_is_there():
     check = done("c", REFUNDED, Changed(PAID, to="open"), dimension="security", weight=3)
     assert (check.expected, check.actual) == (
-        {"changed": "/tables/orders/7/status", "to": "open"},
+        {"changed": "/state/tables/orders/7/status", "to": "open"},
         "refunded",
     )
-    assert (check.dimension, check.weight, check.path) == ("security", 3, "/tables/orders/7/status")
+    assert (check.dimension, check.weight, check.path) == ("security", 3, "/state/tables/orders/7/status")
 
 
 def test_an_answer_is_looked_through_in_any_case():

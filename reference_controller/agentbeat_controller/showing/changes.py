@@ -27,7 +27,20 @@ from typing import Any, Literal
 
 from agentbeat_controller.showing.lists import Key, aligned, key_of, keying, same
 
-__all__ = ["Change", "Item", "Kind", "Member", "Pair", "Path", "Record", "Step", "apply", "diff", "pointer"]
+__all__ = [
+    "Change",
+    "Item",
+    "Kind",
+    "Member",
+    "Pair",
+    "Path",
+    "Record",
+    "Step",
+    "apply",
+    "diff",
+    "place_in",
+    "pointer",
+]
 
 Kind = Literal["added", "removed", "changed", "reordered"]
 
@@ -93,6 +106,20 @@ def diff(before: Any, after: Any) -> tuple[Change, ...]:
 def pointer(path: Iterable[Step]) -> str:
     """The path like an RFC 6901 pointer, with ids and keys where a list has them."""
     return "".join("/" + _name(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def place_in(value: Any, path: Iterable[Step]) -> str:
+    """The RFC 6901 pointer into `value` along a path, as far as it goes: with indexes in place of ids."""
+    found = ""
+    for step in path:
+        try:
+            value = value[place := _place(value, step)]
+            found += pointer([Member(str(place))])
+            if isinstance(step, Pair):
+                value, found = value[1], f"{found}/1"
+        except (LookupError, TypeError):
+            break
+    return found
 
 
 def _name(step: Step) -> str:

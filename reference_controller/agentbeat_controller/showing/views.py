@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentbeat_controller.leases import Lease
-from agentbeat_controller.showing.changes import Change, Member, diff, pointer
+from agentbeat_controller.showing.changes import Change, Member, diff, place_in, pointer
 from agentbeat_controller.showing.findings import Finding, receipt_findings
 from agentbeat_controller.showing.reading import RunRecord, ShowError
 from agentbeat_controller.store import Snapshot
@@ -36,7 +36,11 @@ _LOG: Final = "calls"
 
 @dataclass(frozen=True, kw_only=True)
 class ShownChange:
-    """A change, and the checks that look at its place."""
+    """A change, and the checks that look at its place.
+
+    Args:
+        path: like a pointer, with ids where lists have them. Checks may name either that or the index.
+    """
 
     change: Change
     path: str
@@ -81,7 +85,7 @@ def view_of(run: RunRecord, *, verify_key: str | None = None) -> View:
         before=run.before,
         after=run.after,
         changes=tuple(
-            _shown(change, checks)
+            _shown(change, checks, before if change.kind == "removed" else after)
             for change in diff(before, after)
             if _log_of(after) is None or change.path[:1] != (Member(_LOG),)
         ),
@@ -138,14 +142,18 @@ def _true_to_digest(run: RunRecord) -> Injection | None:
     return kept if kept and digest(kept.model_dump()) == run.lease.injection_digest else None
 
 
-def _shown(change: Change, checks: Sequence[Check]) -> ShownChange:
-    path = pointer(change.path)
-    near = tuple(check for check in checks if check.path and _touches(path, check.path))
+def _shown(change: Change, checks: Sequence[Check], state: Any) -> ShownChange:
+    path, place = pointer(change.path), place_in(state, change.path)
+    near = tuple(
+        check
+        for check in checks
+        if check.path is not None and (_touches(path, check.path) or _touches(place, check.path))
+    )
     return ShownChange(change=change, path=path, checks=near)
 
 
 def _touches(one: str, other: str) -> bool:
-    """Whether one place is the other or lies in it."""
+    """Whether one place is the other or lies in it; everything lies in the whole."""
     return one == other or one.startswith(other + "/") or other.startswith(one + "/")
 
 

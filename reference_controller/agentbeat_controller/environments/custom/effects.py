@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from agentbeat_controller.environments.desk.differences import ABSENT, Difference, excerpt, pointer
+from agentbeat_controller.environments.desk.differences import ABSENT, Difference, excerpt
 
+from .pointers import place
 from .systems import StagedRun
 
 __all__ = ["ANY", "Added", "Changed", "Effect", "Removed"]
@@ -103,7 +104,7 @@ class Changed:
     @property
     def expected(self) -> Any:
         """The place and the value."""
-        return {"changed": pointer(*self.path), "to": _told(self.to)}
+        return {"changed": place(self.path), "to": _told(self.to)}
 
     def _below(self, change: Difference) -> bool:
         here = change.path[: len(self.path)] == self.path
@@ -144,7 +145,7 @@ class Added:
     def expected(self) -> Any:
         """The place and the values."""
         where = {name: _told(wanted) for name, wanted in self.where.items()}
-        return {"added": pointer(*self.path), "where": where, "most": self.most}
+        return {"added": place(self.path), "where": where, "most": self.most}
 
     def _all(self, run: StagedRun) -> list[Difference]:
         return [change for change in run.changes if self._is_new(change) and self._is_meant(change)]
@@ -184,7 +185,7 @@ class Removed:
     @property
     def expected(self) -> Any:
         """The place."""
-        return {"removed": pointer(*self.path)}
+        return {"removed": place(self.path)}
 
 
 def _shown(value: Any) -> Any:

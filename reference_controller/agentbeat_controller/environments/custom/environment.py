@@ -27,6 +27,7 @@ from agentbeat_controller.environments import calls
 from agentbeat_controller.environments.openapi import openapi_document
 from agentbeat_controller.environments.operations import Call, Operation
 from agentbeat_controller.environments.plane import business_plane
+from agentbeat_controller.environments.profile_checks import check_profile
 from agentbeat_controller.refusals import environment_busy
 from agentbeat_protocol import canonical_json, digest
 
@@ -62,13 +63,16 @@ class StagedEnvironment:
     """An `Environment` on a staging system.
 
     Raises:
-        ValueError: two profiles or two tools have one name, or a tool's signature cannot be used.
+        ValueError: two profiles or two tools have one name, a tool's signature cannot be used, or a profile
+            cannot be listed, pinned and reset.
     """
 
     def __init__(self, system: StagingSystem) -> None:
         self.system = system
         self.name: Final = system.name
         own = tuple(system.profiles)
+        for each in own:
+            check_profile(each)
         tools = tuple(as_tool(each) for each in system.tools())
         _check_unique("profile", [profile.profile_id for profile in own])
         _check_unique("tool", [tool.name for tool in tools])

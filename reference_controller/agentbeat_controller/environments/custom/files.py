@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agentbeat_controller.environments.desk.differences import ABSENT, Difference, excerpt, pointer
+from agentbeat_controller.environments.desk.differences import ABSENT, Difference, excerpt
 
+from .pointers import place
 from .systems import StagedRun
 
 __all__ = ["FileWritten"]
@@ -39,7 +40,7 @@ class FileWritten:
     def expected(self) -> Any:
         """The place and the text."""
         meant = excerpt(self.text) if isinstance(self.text, str) else "a meant text"
-        return {"written": pointer(*self.path), "text": meant}
+        return {"written": place(self.path), "text": meant}
 
     def happened(self, run: StagedRun) -> bool:
         """Whether it was written."""

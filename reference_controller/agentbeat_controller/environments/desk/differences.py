@@ -7,14 +7,18 @@ values. Nothing is skipped, so a change that nobody thought of is found all the 
 [('/a', 1, 2)]
 >>> differences({"a": 1}, {"a": True})[0].pointer, differences({}, {"x/y": 0})[0].pointer
 ('/a', '/x~1y')
+>>> around([("a", "b", "c"), ("a", "d")]), around([("a", "b")]), around([])
+(('a',), ('a', 'b'), ())
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
-__all__ = ["ABSENT", "Difference", "differences", "excerpt", "pointer"]
+__all__ = ["ABSENT", "Difference", "around", "differences", "excerpt", "pointer"]
 
 
 class _Absent:
@@ -73,6 +77,12 @@ def differences(before: Any, after: Any) -> tuple[Difference, ...]:
 def pointer(*path: str) -> str:
     """An RFC 6901 pointer."""
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def around(places: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The deepest place with all of these in it; the whole value, if there are none."""
+    shared = takewhile(lambda names: len(set(names)) == 1, zip(*places, strict=False))
+    return tuple(names[0] for names in shared)
 
 
 def excerpt(value: Any, *, levels: int = _LEVELS) -> Any:

@@ -1,4 +1,8 @@
-"""Checks that compare the two states: what happened, what was kept, what else changed."""
+"""Checks that compare the two states: what happened, what was kept, what else changed.
+
+A check's `path` is the deepest place with all in it that the check found, or, where that is nothing, all that
+it looked at.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any
 from agentbeat_protocol.verdicts import Dimension
 
 from .checks import Finding
-from .differences import ABSENT, Difference, differences, excerpt, pointer
+from .differences import ABSENT, Difference, around, differences, excerpt, pointer
 from .effects import CellChange, Effect, NewRow, as_json
 from .pairs import NotEvaluable, StatePair
 
@@ -32,7 +36,7 @@ class Happened:
             passed=self.effect.happened(pair.before, pair.after),
             expected=as_json(self.effect),
             actual=_seen(self.effect, pair),
-            path=_place(self.effect),
+            path=pointer(*_way(self.effect)),
         )
 
 
@@ -48,12 +52,11 @@ class NotReached:
     def judge(self, pair: StatePair) -> Finding:
         """Passed when none happened."""
         reached = [goal for goal in self.goals if goal.happened(pair.before, pair.after)]
-        shown = reached[0] if reached else self.goals[0]
         return Finding(
             passed=not reached,
             expected={"none_of": as_json(self.goals)},
             actual=[_seen(goal, pair) for goal in reached],
-            path=_place(shown),
+            path=pointer(*around(_way(goal) for goal in reached or self.goals)),
         )
 
 
@@ -107,12 +110,12 @@ class Kept:
         old = {row: cells.get(self.column) for row, cells in pair.before[self.table].items()}
         new = {row: pair.after[self.table].get(row, {}).get(self.column) for row in old}
         changed = [each for each in differences(old, new) if each.path[0] not in self.excepted]
-        place = (self.table, changed[0].path[0], self.column) if changed else (self.table,)
+        cells = [(self.table, each.path[0], self.column) for each in changed]
         return Finding(
             passed=not changed,
             expected={"unchanged": self.column, "excepted": list(self.excepted)},
             actual={each.path[0]: excerpt(each.after) for each in changed},
-            path=pointer("records", *place),
+            path=pointer("records", *around(cells or [(self.table,)])),
         )
 
 
@@ -133,7 +136,7 @@ class OnlyAllowed:
             passed=not others,
             expected={"only": as_json(self.allowed)},
             actual={"other_changes": len(others), "first": [each.as_json() for each in others[:10]]},
-            path=others[0].pointer if others else "",
+            path=pointer(*around(each.path for each in others)),
         )
 
     def _allows(self, change: Difference, used: Counter[int]) -> bool:
@@ -156,10 +159,10 @@ class OnlyAllowed:
         return False
 
 
-def _place(effect: Effect) -> str:
+def _way(effect: Effect) -> tuple[str, ...]:
     if isinstance(effect, CellChange):
-        return pointer("records", effect.table, effect.row, effect.column)
-    return pointer("records", effect.table)
+        return "records", effect.table, effect.row, effect.column
+    return "records", effect.table
 
 
 def _seen(effect: Effect, pair: StatePair) -> Any:
