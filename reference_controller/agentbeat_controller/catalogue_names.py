@@ -61,10 +61,18 @@ def environment_named(name: str) -> Environment:
     Raises:
         EnvironmentNameError: no such environment, or what is there is none.
     """
+    from agentbeat_controller.environments.containment import contained
+
     if name in BUILT_IN:
         return _built_in(name)
     module, _, attribute = check_name(name).partition(":")
-    return _environment(name, _found(name, module, attribute))
+    try:
+        with contained():
+            return _environment(name, _found(name, module, attribute))
+    except EnvironmentNameError:
+        raise
+    except Exception as error:  # what its profiles and tools are asked for may fail in any way
+        raise EnvironmentNameError(f"{name}: {_told(error)}") from error
 
 
 def _built_in(name: str) -> Environment:
@@ -102,29 +110,24 @@ def _found(name: str, module_name: str, attribute: str) -> Any:
 
 
 def _environment(name: str, value: Any) -> Environment:
+    from agentbeat_controller.environments.custom import StagedEnvironment
+    from agentbeat_controller.environments.profile_checks import checked_catalogue
+
     if inspect.isclass(value) or inspect.isfunction(value):
         try:
             value = value()
         except Exception as error:  # as above
             raise EnvironmentNameError(f"{name}: making it failed: {_told(error)}") from error
-    if not _missing(value, _ENVIRONMENT):
-        environment: Environment = value
-        return environment
-    if not (missing := _missing(value, _SYSTEM)):
-        return _staged(name, value)
-    raise EnvironmentNameError(
-        f"{name}: a value of type {type(value).__name__} is no Environment and no StagingSystem "
-        f"(a staging system would also have: {', '.join(missing)})"
-    )
-
-
-def _staged(name: str, value: Any) -> Environment:
-    from agentbeat_controller.environments.custom import StagedEnvironment
-
-    try:
-        return StagedEnvironment(value)
-    except Exception as error:  # its profiles and tools are properties, which may fail in any way
-        raise EnvironmentNameError(f"{name}: {_told(error)}") from error
+    if _missing(value, _ENVIRONMENT):
+        if missing := _missing(value, _SYSTEM):
+            raise EnvironmentNameError(
+                f"{name}: a value of type {type(value).__name__} is no Environment and no StagingSystem "
+                f"(a staging system would also have: {', '.join(missing)})"
+            )
+        value = StagedEnvironment(value)
+    environment: Environment = value
+    checked_catalogue(environment.profiles)
+    return environment
 
 
 def _missing(value: Any, members: tuple[str, ...]) -> list[str]:
@@ -132,5 +135,10 @@ def _missing(value: Any, members: tuple[str, ...]) -> list[str]:
 
 
 def _told(error: Exception) -> str:
+    from agentbeat_controller.environments.containment import EnvironmentExitError
+    from agentbeat_controller.environments.profile_checks import ProfileError
+
     text = " ".join(str(error).split())
+    if isinstance(error, ProfileError | EnvironmentExitError):
+        return text
     return cut(f"{type(error).__name__}: {text}" if text else type(error).__name__, 300)

@@ -20,19 +20,16 @@ from sqlalchemy import Connection
 
 from agentbeat_controller import store
 from agentbeat_controller.catalogues import catalogue_of, check_digest, profile_to_reset
+from agentbeat_controller.contents import content_of
 from agentbeat_controller.databases import begin_setup
 from agentbeat_controller.environments.base import Environment
+from agentbeat_controller.environments.profile_checks import checked_catalogue
 from agentbeat_controller.judging import judge, own_snapshot
 from agentbeat_controller.lease_book import LeaseBook
 from agentbeat_controller.leases import Lease
 from agentbeat_controller.limits import ControllerLimits
 from agentbeat_controller.receipts import ReceiptSigner, build_receipt
-from agentbeat_controller.refusals import (
-    binding_conflict,
-    invalid_request,
-    not_found,
-    snapshot_too_large,
-)
+from agentbeat_controller.refusals import binding_conflict, invalid_request, not_found
 from agentbeat_controller.store import Snapshot
 from agentbeat_controller.tables import metadata
 from agentbeat_controller.timekeeping import NANOSECONDS, Timekeeper
@@ -52,7 +49,6 @@ from agentbeat_protocol import (
     SnapshotRequest,
     VerifyAnswer,
     VerifyRequest,
-    canonical_json,
     cut,
     digest,
     digest_bytes,
@@ -78,6 +74,9 @@ class ControlPlane:
         deployments: the Deployments that resets may name.
         signer: signs the receipts; None leaves them unsigned.
         timekeeper: the Controller's own time.
+
+    Raises:
+        ProfileError: the environment's catalogue has a profile that cannot be listed, pinned and reset.
     """
 
     def __init__(
@@ -93,7 +92,8 @@ class ControlPlane:
     ) -> None:
         self.limits = limits or ControllerLimits()
         self._environment = environment
-        self._profiles = environment.profiles
+        self._content = partial(content_of, environment, max_bytes=self.limits.max_snapshot_bytes)
+        self._profiles = checked_catalogue(environment.profiles)
         self._controller_id = controller_id
         self._deployments = frozenset(deployments)
         self._signer = signer
@@ -170,7 +170,7 @@ class ControlPlane:
 
         def make(connection: Connection, environment_id: str) -> tuple[Lease, ControllerMessage]:
             self._environment.reset(connection, environment_id, profile, injection=request.injection)
-            state_digest = digest(self._environment.state(connection, environment_id))
+            content = self._content(connection, environment_id)
             lease = Lease(
                 lease_id=store.new_id("lease"),
                 run_id=request.run_id,
@@ -183,7 +183,7 @@ class ControlPlane:
                 attempt_nonce=request.attempt_nonce,
                 snapshots=request.snapshots,
                 injection_digest=digest(request.injection.model_dump()) if request.injection else None,
-                state_digest=state_digest,
+                state_digest=digest_bytes(content),
                 stage="reset",
                 status="active",
                 expires_at=self.book.tick(connection) + self.limits.lease_seconds * NANOSECONDS,
@@ -205,9 +205,7 @@ class ControlPlane:
 
         def act(connection: Connection, lease: Lease) -> ControllerMessage:
             stage = lease.stage_after(request.phase)
-            content = canonical_json(self._environment.state(connection, lease.environment_id))
-            if len(content) > self.limits.max_snapshot_bytes:
-                raise snapshot_too_large(self.limits.max_snapshot_bytes)
+            content = self._content(connection, lease.environment_id)
             taken = Snapshot(
                 snapshot_ref=store.new_id("snapshot"),
                 digest=digest_bytes(content),

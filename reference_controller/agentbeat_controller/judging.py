@@ -9,13 +9,14 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from agentbeat_controller import store
+from agentbeat_controller.contents import state_in
 from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.environments.sound_checks import sound_checks
 from agentbeat_controller.leases import Lease
 from agentbeat_controller.receipts import Findings
 from agentbeat_controller.refusals import profile_changed, snapshot_mismatch
 from agentbeat_controller.store import Snapshot
-from agentbeat_protocol import JSONValue, VerifyRequest, read_json, verdicts_from_checks
+from agentbeat_protocol import VerifyRequest, verdicts_from_checks
 from agentbeat_protocol.controller import Phase
 
 __all__ = ["judge", "own_snapshot"]
@@ -46,14 +47,10 @@ def judge(
     profile = environment.profiles.get(lease.profile_id)
     if profile is None or profile.profile_digest != lease.profile_digest:
         raise profile_changed()
-    states = _state(before), _state(after)
+    states = state_in(before.content), state_in(after.content)
     sound = sound_checks(profile, lambda: environment.checks(profile, *states, final_response=final_response))
     return Findings(
         checks=sound.checks,
         checks_digest=sound.digest,
         verdicts=verdicts_from_checks(sound.checks, empty=profile.not_applicable),
     )
-
-
-def _state(snapshot: Snapshot) -> JSONValue:
-    return read_json(snapshot.content, max_bytes=len(snapshot.content))

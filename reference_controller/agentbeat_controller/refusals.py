@@ -20,7 +20,7 @@ __all__ = [
     "profile_changed",
     "profile_not_found",
     "snapshot_mismatch",
-    "snapshot_too_large",
+    "state_too_large",
     "unauthorized",
     "unavailable",
 ]
@@ -106,10 +106,13 @@ def snapshot_mismatch(path: str) -> ProtocolError:
     )
 
 
-def snapshot_too_large(limit: int) -> ProtocolError:
+def state_too_large(size: int, limit: int) -> ProtocolError:
     """A state that no reader would take; nothing is kept of it."""
     return ProtocolError(
-        "CTL-5", code="internal_error", got="a larger state", expected=f"a state of at most {limit} bytes"
+        "CTL-5",
+        code="internal_error",
+        got=f"a state of {size} bytes",
+        expected=f"a state of at most {limit} bytes; it has {size}",
     )
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agentbeat_controller import ControllerLimits
+from agentbeat_protocol import canonical_json
 from support.asgi import Exchange
 from support.controllers import BUSINESS_SECRETS, CONTROL_SECRET, Run, code_of
 
@@ -207,12 +208,27 @@ async def test_a_fault_of_ours_is_500_without_a_trace_and_nothing_has_changed(ri
 
 
 async def test_a_state_that_no_reader_would_take_is_refused_and_not_kept(rig):
-    """Core stops reading a snapshot at 16 MiB; here the bound is lower."""
-    restarted = rig.restart(limits=ControllerLimits(max_snapshot_bytes=50))
-    async with restarted.control() as client:
+    """Core stops reading a snapshot at 16 MiB; here the bound is lower. A reset on it could not be judged."""
+    async with rig.control() as client:
         run = Run(client)
         await run.through("reset")
-        rows = restarted.rows()
-        assert code_of(await run.post("before")) == (500, "internal_error")
-        assert restarted.rows() == rows
+        size = len(canonical_json(state_of(rig, run)))
+    restarted = rig.restart(limits=ControllerLimits(max_snapshot_bytes=size - 1))
+    rows = restarted.rows()
+    async with restarted.control() as client:
+        run.client, other = client, Run(client, "b")
+        for refused in (await run.post("before"), await other.post("reset")):
+            assert code_of(refused) == (500, "internal_error")
+            assert f"a state of at most {size - 1} bytes; it has {size}" in refused.text
+    assert restarted.rows() == rows
     restarted.close()
+    exact = rig.restart(limits=ControllerLimits(max_snapshot_bytes=size))
+    async with exact.control() as client:
+        await Run(client, "b").through("reset", "before")
+    exact.close()
+
+
+def state_of(rig, run):
+    """The state of a run's environment, read past the control plane."""
+    with rig.engine.begin() as connection:
+        return rig.environment.state(connection, run.answers["reset"]["environment_id"])
