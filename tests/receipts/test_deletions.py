@@ -4,8 +4,8 @@ Claims about the batch are coverage, C1, C3, C4 and the licences. Claims about t
 what arrived: withholding the one run that refutes them takes it out of what they are about, and *n of N* says
 so.
 
-Something can be withheld that is itself what is wrong: a rival, a fork, a false report. The objects that a fault
-is in are those that are not as in the honest batch; what else is withheld is not at fault.
+Something can be withheld that is itself what is wrong: a rival, a fork, a false report. The objects that a
+fault is in are those that are not as in the honest batch; what else is withheld is not at fault.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ _ADVICE: Final = {
     "anchor_missing": "ask the operator for the time anchor, if there is one",
     "manifest_ambiguous": "name the manifest with --manifest",
     "terminal_missing": "ask the operator for the receipts that are missing",
+    "chain_surplus": "ask the operator for all receipts: a run has two, or was never promised",
     "closing_missing": "ask the operator for the closing record",
     "profile_differs": "compare the openings of the profile's runs with agentbeat claims open",
     "policy_silent": "ask the operator why the seller did not answer",
