@@ -6,7 +6,7 @@ exit codes:
   2  a wrong command line
   3  incomplete: nothing failed, and something could not be tried
   4  nothing was tested, or the endpoint could not be reached
-  5  a fault of the suite itself
+  5  a fault of the suite itself, or a report that cannot be written to standard output
 
 examples:
   agentbeat conformance target http://127.0.0.1:8080 --tier L2 --token-env TOKEN --task "Find order 7."
@@ -29,6 +29,8 @@ EXTRA: Final = "conformance"
 
 _USAGE: Final = 2
 _OURS: Final = 5
+#: How the `agentbeat` command calls the file of a result that it could not write.
+_OUTPUT: Final = "standard output"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         code: int = args.conformance_run(args)
+        sys.stdout.flush()
         return int(code)
     except UsageError as error:
         print(f"agentbeat conformance: {error}", file=sys.stderr)
@@ -74,10 +77,19 @@ def run(args: argparse.Namespace) -> int:
     except (ModuleNotFoundError, BrokenPipeError):
         # The `agentbeat` command knows what to say to these.
         raise
-    except Exception:  # noqa: BLE001 - the last place where a fault can be told apart from a verdict
-        traceback.print_exc()
-        print("agentbeat conformance: a fault of the suite itself, please report it", file=sys.stderr)
+    except OSError as error:
+        if error.filename != _OUTPUT:
+            return _fault()
+        print(f"agentbeat conformance: {error.filename}: {error.strerror}", file=sys.stderr)
         return _OURS
+    except Exception:  # noqa: BLE001 - the last place where a fault can be told apart from a verdict
+        return _fault()
+
+
+def _fault() -> int:
+    traceback.print_exc()
+    print("agentbeat conformance: a fault of the suite itself, please report it", file=sys.stderr)
+    return _OURS
 
 
 def _configure_core(parser: argparse.ArgumentParser) -> None:

@@ -5,19 +5,21 @@ line), `EXTRA` (what has to be installed for it, or None), `configure(parser)` a
 Only the module that was asked for is loaded, and it imports what is heavy when it runs.
 
 Exit codes of every sub-command, beside its own: 2 a wrong command line or a missing extra, 4 a fault of the
-kit itself, 130 interrupted. Results go to standard output, messages to standard error.
+kit itself or results that cannot be written, 130 interrupted. Results go to standard output, messages to
+standard error.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from typing import Any, Final
+
+from agentbeat_core.output import OutputError, results_written
 
 __all__ = ["GROUP", "main"]
 
@@ -45,21 +47,27 @@ environment:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `agentbeat` with these arguments (the process's own by default); the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    commands = {entry.name: entry for entry in entry_points(group=GROUP)}
     try:
-        if not arguments or arguments[0] in ("-h", "--help", "help"):
-            _help(commands)
-            return 0 if arguments else _USAGE
-        if arguments[0] in ("-V", "--version"):
-            print(f"agentbeat {_version()}")
-            return 0
-        return _run(commands, arguments[0], arguments[1:])
+        with results_written():
+            return _main(arguments)
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except OutputError as error:
+        _say(f"the result cannot be written to {error.filename}: {error.strerror}")
+        return _HARNESS
     except BrokenPipeError:
-        # Whoever read has left; Python would complain once more when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+        return _BROKEN_PIPE  # whoever read has left
+
+
+def _main(arguments: list[str]) -> int:
+    commands = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        _help(commands)
+        return 0 if arguments else _USAGE
+    if arguments[0] in ("-V", "--version"):
+        print(f"agentbeat {_version()}")
+        return 0
+    return _run(commands, arguments[0], arguments[1:])
 
 
 def _run(commands: dict[str, EntryPoint], name: str, arguments: list[str]) -> int:
@@ -79,7 +87,7 @@ def _run(commands: dict[str, EntryPoint], name: str, arguments: list[str]) -> in
         return code
     except ModuleNotFoundError as error:
         return _missing(name, error, extra)
-    except (KeyboardInterrupt, BrokenPipeError):
+    except (KeyboardInterrupt, BrokenPipeError, OutputError):
         raise
     except Exception:  # noqa: BLE001  the last place where a fault can be told apart from a result
         traceback.print_exc()

@@ -15,12 +15,15 @@ from agentbeat_controller.environments.base import Environment
 from agentbeat_controller.keys import KeyFolder
 from agentbeat_controller.receipts import ReceiptSigner
 from agentbeat_controller.servers import Service
+from agentbeat_protocol import cut
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 __all__ = ["READY_SCHEMA", "for_people", "mcp_of", "what_is_served", "write_whole"]
 
+#: Characters of a line.
+_LONGEST: Final = 5_000
 READY_SCHEMA: Final = "agentbeat-controller-ready-v1"
 
 
@@ -76,7 +79,7 @@ def mcp_of(business: ASGIApp, url: str) -> dict[str, str | None]:
 
 
 def for_people(told: Mapping[str, Any]) -> str:
-    """The same as lines for a terminal."""
+    """The same as lines for a terminal; what does not print in a name is escaped."""
     mcp = told["business"]["mcp"]
     lines = [
         f"State Controller {told['controller_id']}: {told['environment']}, {told['profiles']} profiles",
@@ -91,7 +94,8 @@ def for_people(told: Mapping[str, Any]) -> str:
         lines.append("  receipts        unsigned")
     else:
         lines += [f"  verify key      {told['verify_key']}", f"  key id          {told['signing_key_id']}"]
-    return "\n".join([*lines, f"  database        {told['database']}", "Stop with Ctrl-C."])
+    lines += [f"  database        {told['database']}", "Stop with Ctrl-C."]
+    return "\n".join(cut(line, _LONGEST) for line in lines)
 
 
 def write_whole(path: Path, text: str) -> None:

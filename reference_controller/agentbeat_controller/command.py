@@ -201,9 +201,8 @@ def _print_profiles(environment: Environment) -> int:
         }
         for profile in environment.profiles.values()
     ]
-    json.dump(
-        {"environment": environment.name, "profiles": profiles}, sys.stdout, indent=2, ensure_ascii=False
-    )
+    # Plain ASCII: what does not print in a name is escaped.
+    json.dump({"environment": environment.name, "profiles": profiles}, sys.stdout, indent=2)
     print()
     return 0
 

@@ -72,10 +72,11 @@ def run(args: argparse.Namespace, environment: Environment) -> int:
     try:
         write_oracles(environment, OracleChoice(patterns=args.profiles, surfaces=args.surface), sys.stdout)
     except OracleFileError as error:
-        print(f"agentbeat controller: {error}", file=sys.stderr)
+        print(f"agentbeat controller: {cut(str(error), 400)}", file=sys.stderr)
         return 2
     except ProtocolError as error:
-        print(f"agentbeat controller: {error.got}, expected {error.expected}", file=sys.stderr)
+        told = f"{error.got}, expected {error.expected}"
+        print(f"agentbeat controller: {cut(told, 400)}", file=sys.stderr)
         return 2
     return 0
 
@@ -173,4 +174,4 @@ def _oracle(oracle: Oracle) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value)  # plain ASCII: what does not print is escaped

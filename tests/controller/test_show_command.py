@@ -194,6 +194,23 @@ async def test_a_reader_that_has_seen_enough_is_no_error(played):
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.parametrize(
+    "options", [[], ["--json", "-"], ["--json", "/dev/full"], ["--html", "/dev/full"]], ids=str
+)
+async def test_a_full_disk_is_told_in_one_line_with_what_was_written_to_it(played, options):
+    arguments = [sys.executable, "-m", "agentbeat_core", "controller", "show", "run-a", "--home", str(played)]
+    where = options[-1] if "/dev/full" in options else "standard output"
+    with (
+        Path("/dev/full").open("w") as full,
+        subprocess.Popen([*arguments, *options], stdout=full, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        said = process.stderr.read()
+    assert process.returncode == (4 if where == "standard output" else 2)
+    assert said.endswith(f"{where}: No space left on device\n")
+    assert said.count("\n") == 1
+
+
 def test_the_guide_names_every_option():
     parser = argparse.ArgumentParser()
     options.configure(parser)

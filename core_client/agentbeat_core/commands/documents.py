@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
-import os
 import sys
 from typing import Any, Final
 
@@ -51,24 +49,13 @@ def write_document(value: BaseModel | dict[str, Any]) -> None:
     """Write one JSON document to standard output, with a newline at its end.
 
     Raises:
-        SystemExit: it cannot be written, because the disk is full or the output closed; 4.
+        OSError: it cannot be written; `agentbeat` knows what to say to that.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     # Written as bytes: a result is UTF-8 whatever the locale says.
     document = json.dumps(plain, ensure_ascii=False, indent=2).encode() + b"\n"
-    try:
-        if sys.stdout is None:
-            raise OSError(errno.EBADF, "it is closed")
-        sys.stdout.buffer.write(document)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        say(f"the result cannot be written to standard output: {error.strerror}")
-        if sys.stdout is not None:
-            # Python would complain once more when it closes standard output.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(HARNESS_ERROR) from None
+    sys.stdout.buffer.write(document)
+    sys.stdout.buffer.flush()
 
 
 def refuse_document(command: str, error: ProtocolError) -> int:

@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from agentbeat_protocol import cut
+
 if TYPE_CHECKING:
     from agentbeat_controller.showing.views import View
 
@@ -35,6 +37,8 @@ exit codes: 0 shown, 2 there is nothing to show (the message says what there is)
 _DEFAULT_HOME: Final = Path("~/.agentbeat/controller")
 #: Columns where the output is no terminal.
 _COLUMNS: Final = 120
+#: Characters of a message.
+_LONGEST: Final = 1_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,17 +67,22 @@ def run(args: argparse.Namespace) -> int:
     try:
         view = _read(args)
         if args.html is not None:
-            args.html.write_text(page(view), encoding="utf-8")
-        if args.json is not None:
-            text = json.dumps(as_json(view), indent=2) + "\n"
-            if args.json == "-":
-                return _print(text)
-            Path(args.json).write_text(text, encoding="utf-8")
+            _write(args.html, page(view))
+        text = None if args.json is None else json.dumps(as_json(view), indent=2) + "\n"
+        if text is not None and args.json != "-":
+            _write(Path(args.json), text)
     except (ShowError, KeyFolderError, ValueError) as error:
         return _complain(str(error))
     except OSError as error:
         return _complain(f"{error.filename or 'the system'}: {error.strerror}")
-    return _print_table(view)
+    return _print(text) if text is not None and args.json == "-" else _print_table(view)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:  # of a full disk Python does not say which file was on it
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _read(args: argparse.Namespace) -> View:
@@ -119,5 +128,5 @@ def _print(text: str) -> int:
 
 
 def _complain(message: str) -> int:
-    print(f"agentbeat controller show: {message}", file=sys.stderr)
+    print(f"agentbeat controller show: {cut(message, _LONGEST)}", file=sys.stderr)
     return 2

@@ -50,4 +50,4 @@ def attempt(doing: str) -> Iterator[None]:
 def log_failure(doing: str, error: Exception) -> None:
     """Say in the log what failed. Of a database error only the driver's words: no parameters."""
     cause = getattr(error, "orig", None) or error
-    _log.error("%s: %s: %s", doing, type(cause).__name__, cut(str(cause), 200))
+    _log.error("%s: %s: %s", cut(doing, 200), type(cause).__name__, cut(str(cause), 200))
