@@ -145,7 +145,7 @@ def one_tool(door, fault):
 
     def run(asked, _):
         write(asked, "cash", 1)
-        return ToolAnswer.model_construct(fault())
+        return ToolAnswer.model_validate(fault())
 
     with door._book.transactions.begin() as connection:
         calls.create_tables(connection)
