@@ -121,8 +121,13 @@ async def test_a_tool_that_gives_no_answer_is_refused_and_logged_alike_over_http
     assert words == {"utility": "pass", "security": "fail", "attack": "not_observed"}
 
 
+#: A model that an application makes its answer with writes such a name with a replacement character.
+WRITTEN = "half a character in a name"
+IN_DATABASE = {name: fault for name, fault in FAULTS.items() if name != WRITTEN}
+
+
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("fault", IN_DATABASE.values(), ids=IN_DATABASE)
 async def test_a_tool_in_the_controllers_own_database_has_changed_nothing_then(rig, fault, mode):
     """Its records are in the transaction of the call: they go back, and the call has its line."""
     rig.environment.business_app = lambda door: one_tool(door, fault)
