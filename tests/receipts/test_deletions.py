@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from agentbeat_receipts.claims import ClaimReport, Licence
 from agentbeat_receipts.deliveries import Delivery
+from agentbeat_receipts.envelopes import unseal
 from agentbeat_receipts.keys import PublicKeyring
 from agentbeat_receipts.objects import Receipt
 from agentbeat_receipts.tampering import FAULTS, FaultCase
@@ -38,7 +39,7 @@ def remembered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (sorting, unsealing):
             patch.setattr(module, "read_whole", lru_cache(maxsize=8192)(module.read_whole))
-        patch.setattr(unsealing, "unseal", lru_cache(maxsize=8192)(unsealing.unseal))
+        patch.setattr(unsealing, "unseal", lru_cache(maxsize=8192)(unseal))
         patch.setattr(PublicKeyring, "verifies", lru_cache(maxsize=16384)(PublicKeyring.verifies))
         yield
 
