@@ -4,34 +4,37 @@
         delivery.path, delivery.content        # read from its place in the folder or tar now
 
 What is passed on is where a file is, so that another process can read it there. The order is the same each
-time: of a folder by name, of a tar as it stands there.
+time: of a folder by name, of a tar as it stands there. Names that begin with a dot are no part of a bundle: a
+version control system and a desktop keep their own files so. Anything else that is no plain `.json` file is
+refused, not passed over, since it may be evidence under a name that was spoilt.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Final, Literal
+from typing import BinaryIO, Final, Literal
 
 from agentbeat_protocol import ProtocolError, cut
 from agentbeat_protocol.models import Strict, validated
 from agentbeat_protocol.strict_json import MAX_BYTES
 from agentbeat_receipts.canonical import read_exact
 from agentbeat_receipts.deliveries import Delivered
-from agentbeat_receipts.tar_members import next_member
+from agentbeat_receipts.tar_members import Member, TarError, next_member
 
 __all__ = ["FORMAT_FILE", "BundleError", "BundleStream", "FormatFile", "Located", "stream_bundle"]
 
 #: The file that names format and version.
 FORMAT_FILE: Final = "bundle.json"
 
-#: The longest file of a bundle, in bytes, and the most files.
+#: The longest file of a bundle, in bytes; the most files and folders; and how deep they may lie.
 MAX_FILE_BYTES: Final = MAX_BYTES
 MAX_FILES: Final = 1_000_000
+MAX_DEPTH: Final = 16
 
 
 class BundleError(ValueError):
@@ -106,10 +109,9 @@ class BundleStream:
             BundleError: another format or version, a file that is no plain `.json`, or too large.
             OSError: it cannot be read.
         """
-        formats, count = 0, 0
-        files = _folder_files(self.source) if self.source.is_dir() else _tar_files(self.source)
-        for count, delivery in enumerate(files, start=1):
-            _check_file(delivery, count)
+        formats = 0
+        for delivery in _folder_files(self.source) if self.source.is_dir() else _tar_files(self.source):
+            _check_file(delivery)
             if delivery.path == FORMAT_FILE:
                 formats += 1
                 _check_format(delivery.content)
@@ -125,47 +127,75 @@ def stream_bundle(source: Path) -> BundleStream:
 
 
 def _folder_files(folder: Path) -> Iterator[Delivered]:
-    for path, place, state in _walked(str(folder), ""):
+    for count, (path, place, state) in enumerate(_walked(str(folder), ""), start=1):
+        _check_count(count)
         if stat.S_ISLNK(state.st_mode):
             raise BundleError(f"{cut(path)}: a link")
-        if not stat.S_ISREG(state.st_mode):
+        if stat.S_ISREG(state.st_mode):
+            yield Located(path, place, 0, state.st_size)
+        elif not stat.S_ISDIR(state.st_mode):
             raise BundleError(f"{cut(path)}: no plain file")
-        yield Located(path, place, 0, state.st_size)
 
 
 def _walked(folder: str, before: str) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Files and folders by name, each folder before what it holds."""
     # Names only: there may be a hundred thousand.
-    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a path object each
-        place = f"{folder}/{name}"
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, MAX_FILES + 1)]
+    _check_count(len(names))
+    for name in sorted(name for name in names if not name.startswith(".")):
+        path, place = before + name, f"{folder}/{name}"
         state = os.lstat(place)
+        yield path, place, state
         if stat.S_ISDIR(state.st_mode):
-            yield from _walked(place, f"{before}{name}/")
-        else:
-            yield before + name, place, state
+            _check_depth(f"{path}/")
+            yield from _walked(place, f"{path}/")
 
 
 def _tar_files(source: Path) -> Iterator[Delivered]:
-    name = str(source)
+    name, count = str(source), 0
+    if not stat.S_ISREG(source.stat().st_mode):  # looked at first: opening a pipe waits for whoever writes
+        raise BundleError(f"{source}: no bundle: neither a folder nor a plain file")
+    with source.open("rb") as opened:
+        while (member := _member(source, opened)) is not None:
+            count += 1
+            _check_count(count)
+            path = member.name.removeprefix("./")
+            if not member.is_folder and not _is_dotted(path):
+                yield Located(path, name, member.offset, member.size)
+
+
+def _member(source: Path, opened: BinaryIO) -> Member | None:
     try:
-        with source.open("rb") as opened:
-            while (member := next_member(opened)) is not None:
-                if member.is_folder:
-                    continue
-                if not member.is_plain:
-                    raise BundleError(f"{cut(member.name)}: no plain file")
-                yield Located(member.name.removeprefix("./"), name, member.offset, member.size)
-    except tarfile.TarError:
-        raise BundleError(f"{source}: no bundle folder and no tar") from None
+        return next_member(opened)
+    except TarError as error:
+        raise BundleError(f"{source}: no bundle: {error}") from None
 
 
-def _check_file(delivery: Delivered, count: int) -> None:
-    path, name = delivery.path, delivery.path.rpartition("/")[2]
-    if path.startswith("/") or "/../" in f"/{path}" or name == ".json" or not name.endswith(".json"):
+def _is_dotted(path: str) -> bool:
+    """Whether a name on the path begins with a dot; the folder above is none."""
+    return "/." in f"/{path}" and any(
+        part.startswith(".") and part not in (".", "..") for part in path.split("/")
+    )
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_FILES:
+        raise BundleError(f"more than {MAX_FILES} files and folders")
+
+
+def _check_depth(path: str) -> None:
+    if path.count("/") > MAX_DEPTH:
+        raise BundleError(f"{cut(path)}: in more than {MAX_DEPTH} folders")
+
+
+def _check_file(delivery: Delivered) -> None:
+    path = delivery.path
+    if path.startswith("/") or "/../" in f"/{path}" or not path.endswith(".json"):
         raise BundleError(f"{cut(path)}: expected a relative path that ends in .json")
+    _check_depth(path)
     if delivery.size > MAX_FILE_BYTES:
         raise BundleError(f"{cut(path)}: {delivery.size} bytes, expected at most {MAX_FILE_BYTES}")
-    if count > MAX_FILES:
-        raise BundleError(f"more than {MAX_FILES} files")
 
 
 def _check_format(content: bytes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from agentbeat_receipts.canonical import canonical_bytes, read_exact
 from agentbeat_receipts.deliveries import Delivery
 from agentbeat_receipts.objects import read_document, write_document
 from support.receipt_batches import honest, manifest
+from support.tars import header
 
 
 @pytest.mark.parametrize("name", ["claim", "claim.tar"])
@@ -137,6 +140,108 @@ def test_a_link_in_a_folder_and_a_file_that_is_no_tar_are_refused(tmp_path: Path
         read_bundle(tmp_path / "claim")
     (tmp_path / "claim.tar").write_bytes(b"no tar at all")
     with pytest.raises(BundleError, match="no tar"):
+        read_bundle(tmp_path / "claim.tar")
+
+
+def _foreign(folder: Path) -> None:
+    """What `git init` and desktops leave in a folder."""
+    for path in (
+        ".git/HEAD",
+        ".git/objects/ab/cd.json",
+        ".gitattributes",
+        ".DS_Store",
+        "receipts/._p-1.json",
+    ):
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"\0")
+    (folder / ".link").symlink_to(folder)
+
+
+def test_names_that_begin_with_a_dot_are_no_part_of_a_bundle(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    before = read_bundle(tmp_path / "claim")
+    _foreign(tmp_path / "claim")
+    assert read_bundle(tmp_path / "claim") == before
+    (tmp_path / "claim" / ".link").unlink()
+    with tarfile.open(tmp_path / "claim.tar", "w:") as archive:
+        archive.add(tmp_path / "claim", ".")
+    assert read_bundle(tmp_path / "claim.tar") == before
+
+
+@pytest.mark.parametrize("path", ["README.md", "receipts/p-1.none.json.bak", "receipts/p-1.none"])
+def test_a_file_of_another_kind_is_refused_by_name_and_not_passed_over(tmp_path: Path, path: str) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    (tmp_path / "claim" / path).write_text("evidence?")
+    with pytest.raises(BundleError, match=f"{path}: expected a relative path"):
+        read_bundle(tmp_path / "claim")
+
+
+@pytest.mark.parametrize("depth", [16, 17, 200])
+def test_folders_may_lie_16_deep(tmp_path: Path, depth: int) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    count, place = len(read_bundle(tmp_path / "claim")), os.open(tmp_path / "claim", os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=place)
+        place, above = os.open("d", os.O_RDONLY, dir_fd=place), place
+        os.close(above)
+    with os.fdopen(os.open("a.json", os.O_WRONLY | os.O_CREAT, dir_fd=place), "w") as file:
+        file.write("{}")
+    os.close(place)
+    _tar(
+        tmp_path / "claim.tar",
+        [
+            (tarfile.TarInfo("bundle.json"), bundle_files([])["bundle.json"]),
+            (tarfile.TarInfo("d/" * depth + "a.json"), b"{}"),
+        ],
+    )
+    if depth == 16:
+        assert len(read_bundle(tmp_path / "claim")) == count + 1
+        assert len(read_bundle(tmp_path / "claim.tar")) == 1
+        return
+    for name in ("claim", "claim.tar"):
+        with pytest.raises(BundleError, match="in more than 16 folders") as caught:
+            read_bundle(tmp_path / name)
+        assert len(str(caught.value)) < 400
+
+
+def test_empty_folders_count_as_files_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle_streams, "MAX_FILES", 20)
+    for name in ("claim", "claim.tar"):
+        write_bundle(tmp_path / name, honest().documents()[:1])
+    for place in range(20):
+        (tmp_path / "claim" / f"d{place}").mkdir()
+    with tarfile.open(tmp_path / "claim.tar", "a:") as archive:
+        archive.add(tmp_path / "claim", "more")
+    for name in ("claim", "claim.tar"):
+        with pytest.raises(BundleError, match="more than 20 files and folders"):
+            read_bundle(tmp_path / name)
+
+
+def test_a_pipe_is_neither_a_bundle_nor_in_one_and_is_not_opened(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "claim", honest().documents())
+    os.mkfifo(tmp_path / "pipe.tar")
+    with pytest.raises(BundleError, match="neither a folder nor a plain file"):
+        read_bundle(tmp_path / "pipe.tar")
+    os.mkfifo(tmp_path / "claim" / "more.json")
+    with pytest.raises(BundleError, match=r"more\.json: no plain file"):
+        read_bundle(tmp_path / "claim")
+
+
+def test_a_packed_tar_is_refused_as_what_it_is(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "claim.tar", honest().documents())
+    packed = tmp_path / "claim.tar.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "claim.tar").read_bytes()))
+    with pytest.raises(BundleError, match="a gzip file, expected a tar that is not packed"):
+        read_bundle(packed)
+
+
+@pytest.mark.parametrize("size", [-1, -512, 8**11 - 1, 2**63])
+def test_a_size_that_no_file_has_is_refused(tmp_path: Path, size: int) -> None:
+    write_bundle(tmp_path / "claim.tar", honest().documents())
+    honest_bytes = (tmp_path / "claim.tar").read_bytes()
+    (tmp_path / "claim.tar").write_bytes(header("more.json", size=size) + honest_bytes)
+    with pytest.raises(BundleError, match=r"more\.json: 8589934591 bytes|a size that is no octal number"):
         read_bundle(tmp_path / "claim.tar")
 
 

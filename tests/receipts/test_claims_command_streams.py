@@ -73,6 +73,18 @@ def test_without_a_number_of_workers_every_cpu_is_used(
     assert [options["workers"] for options in streamed] == [None]
 
 
+def test_a_bundle_of_few_files_and_many_bytes_is_read_as_a_stream(
+    tmp_path: Path, streamed: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = bundle(tmp_path, batch(PLAIN))
+    monkeypatch.setattr(verifying, "MANY", 2_000)
+    assert claims("verify", *_arguments(tmp_path, source)).code == 0
+    assert not streamed
+    monkeypatch.setattr(verifying, "LARGE", 1_000)
+    assert claims("verify", *_arguments(tmp_path, source), "--workers", 1).code == 0
+    assert len(streamed) == 1
+
+
 def test_a_claim_of_a_long_bundle_is_explained(tmp_path: Path, streamed: list[dict[str, Any]]) -> None:
     source, *options = _arguments(tmp_path, bundle(tmp_path, batch(PLAIN)))
     ran = claims("explain", source, "C2", *options, "--workers", 1)

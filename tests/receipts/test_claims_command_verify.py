@@ -17,6 +17,7 @@ from support.claim_batches import Making, batch, unopened
 from support.claim_commands import auditor_file, bundle, claims, files, public_file, retrospective
 from support.kiosk import KIOSK
 from support.receipt_batches import Parts, changed
+from support.tars import header, pax
 
 PLAIN = Making(manifest=retrospective())
 FIRST = "v-1.free.1"
@@ -53,6 +54,27 @@ def test_a_sound_bundle_passes_as_a_folder_and_as_a_tar(tmp_path: Path, public: 
         ran = claims("verify", source, "--keyring", public, "--auditor-key", auditor)
         assert (ran.code, ran.err) == (0, "")
         assert "Everything that is claimed passes" in ran.out
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(header("\x1b[2J\n.json", size=-512), id="a size that goes back"),
+        pytest.param(header("\x1b[2J\n.json", b"2"), id="a link with a name that clears the screen"),
+        pytest.param(pax(path="a/" * 600) * 3000, id="a chain of headers"),
+        pytest.param(header("d/" * 40 + "a.json"), id="deep folders"),
+        pytest.param(b"\x1f\x8b" + bytes(600), id="a packed tar"),
+    ],
+)
+def test_a_hostile_tar_ends_with_2_and_one_short_line(tmp_path: Path, public: Path, hostile: bytes) -> None:
+    source = bundle(tmp_path, batch(PLAIN), "claim.tar")
+    source.write_bytes(hostile + source.read_bytes())
+    ran = claims("verify", source, "--keyring", public)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("agentbeat claims verify: ")
+    assert ran.err.endswith("\n")
+    assert ran.err.removesuffix("\n").replace(str(tmp_path), "").isprintable()
+    assert len(ran.err) < 400
 
 
 CASES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -18,12 +17,14 @@ if TYPE_CHECKING:
     from agentbeat_receipts.anchors import AnchorTrust
     from agentbeat_receipts.claims.domains import Domain
     from agentbeat_receipts.claims.results import ClaimReport
+    from agentbeat_receipts.deliveries import Delivered
     from agentbeat_receipts.keys import PublicKeyring
 
 __all__ = ["add_verification", "public_keyring", "trust_of", "verified"]
 
-#: A bundle of more files than these is read as a stream.
+#: A bundle of more files than these, or of more bytes, is read as a stream.
 MANY: Final = 2_000
+LARGE: Final = 64 * 1024 * 1024
 
 _HEADER: Final = re.compile(r"([0-9]{1,9}):([0-9a-f]{160})")
 
@@ -53,8 +54,8 @@ def add_verification(parser: argparse.ArgumentParser, *, required: bool) -> None
         "--workers",
         metavar="N",
         type=_workers,
-        help=f"how many processes verify a bundle of more than {MANY:,} files, which is read as a stream "
-        "(default: as many as there are CPUs to be used; 1 is this process)",
+        help=f"how many processes verify a bundle of more than {MANY:,} files or {LARGE >> 20} MiB, which is "
+        "read as a stream (default: as many as there are CPUs to be used; 1 is this process)",
     )
     group = parser.add_argument_group("time anchors: whom and what to believe")
     group.add_argument(
@@ -111,12 +112,21 @@ def verified(args: argparse.Namespace) -> ClaimReport:
         "auditor": auditor,
     }
     source = stream_bundle(args.bundle)
-    if sum(1 for _ in islice(source, MANY + 1)) <= MANY:
+    if not _is_long(source):
         return verify([Delivery(found.path, found.content) for found in source], public, **options)
     from agentbeat_receipts.streams import verify_stream
 
     with stream_progress() as told:
         return verify_stream(source, public, **options, workers=args.workers, progress=told)
+
+
+def _is_long(source: Iterable[Delivered]) -> bool:
+    size = 0
+    for count, found in enumerate(source, start=1):
+        size += found.size
+        if count > MANY or size > LARGE:
+            return True
+    return False
 
 
 def public_keyring(path: Path) -> PublicKeyring:
