@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 
 from agentbeat_controller.environments import calls
 from agentbeat_controller.environments.containment import EnvironmentExitError, contained
-from agentbeat_controller.environments.custom.tools import ToolAnswer
+from agentbeat_controller.environments.custom.tools import Declined, ToolAnswer
 from agentbeat_controller.environments.operations import Operation
 from agentbeat_controller.environments.plane import business_plane
 from support.controllers import BUSINESS_SECRETS, Rig, Run, code_of
@@ -39,6 +39,10 @@ def nested(levels):
     return [nested(levels - 1)] if levels else []
 
 
+def declined(message):
+    raise Declined(message)
+
+
 #: What ends a thread, a process or a coroutine where nobody looks.
 ENDS = {
     "SystemExit": SystemExit(3),
@@ -61,6 +65,8 @@ NO_JSON = {
 FAULTS = {
     **{name: raising(error) for name, error in ENDS.items()},
     **{name: lambda value=value: value for name, value in NO_JSON.items()},
+    "it declines with half a character": lambda: declined("\ud800"),
+    "it declines without words": lambda: declined(None),
 }
 ends = pytest.mark.parametrize("error", ENDS.values(), ids=ENDS)
 

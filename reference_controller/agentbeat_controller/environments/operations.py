@@ -76,9 +76,15 @@ class Refusal(Exception):  # noqa: N818 - a business answer, not a fault
     Args:
         code: snake_case, one of the protocol's codes or of `BUSINESS_CODES`.
         message: for people; without secrets and without values of the request.
+
+    Raises:
+        TypeError, ValueError: the message is no text that can be sent.
     """
 
     def __init__(self, code: str, message: str) -> None:
+        if not isinstance(message, str):
+            raise TypeError(f"got a {type(message).__name__}, expected a text")
+        message.encode()
         super().__init__(message)
         self.code = code
         self.message = message
