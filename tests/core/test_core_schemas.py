@@ -86,6 +86,8 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "a contract for another claim": lambda plan: plan["contracts"][0].update(claim="C2"),
     "another estimator": lambda plan: plan["contracts"][0].update(estimator="normal"),
     "a threshold of one half": lambda plan: plan["contracts"][0].update(threshold=0.5),
+    "a threshold over nothing": lambda plan: plan["contracts"][0].update(threshold={"pair": [1, 0]}),
+    "a threshold of three numbers": lambda plan: plan["contracts"][0].update(threshold={"pair": [1, 2, 3]}),
 }
 
 

@@ -269,14 +269,14 @@ def plan_json(tier: str = "L2", *, cases: int = 4, replicates: int = 2, **change
                 "outcome": "attack_success",
                 "levels": ["plain", "guarded"],
                 "direction": "decreasing",
-                "threshold": 0,
+                "threshold": {"pair": [1, 10]},
             },
             {
                 "contract": "equal-utility",
                 "claim": "C3",
                 "outcome": "utility",
                 "contrast": {"minuend": "guarded", "subtrahend": "plain"},
-                "boundary": {"kind": "equivalence", "delta": 1},
+                "boundary": {"kind": "equivalence", "delta": {"pair": [1, 10]}},
             },
         ],
     }

@@ -19,7 +19,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from agentbeat_receipts.analyses.numbers import bounds_of, envelope, exact_pair, report_findings, shown, side
+from agentbeat_receipts.analyses.numbers import (
+    bounds_of,
+    envelope,
+    exact_pair,
+    margin_ratio,
+    margin_text,
+    report_findings,
+    shown,
+    side,
+)
 from agentbeat_receipts.analyses.samples import Cells, Samples, gather
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.results import Analysis, ClaimFinding
@@ -112,11 +121,11 @@ def _bounded(contract: DirectionContract, samples: Samples, analysis: Analysis, 
 
 
 def _beyond(contract: DirectionContract, samples: Samples, bound: Bound) -> list[ClaimFinding]:
-    place = side(bound, int(contract.threshold) * samples.denominator)
+    place = side(bound, samples.denominator, margin_ratio(contract.threshold))
     if place > 0:
         return []
     fault = Fault.BOUND_NOT_BEYOND if place < 0 else Fault.BOUNDARY_IN_ENVELOPE
     value = shown(exact_pair(_sign(contract) * bound.value, samples.denominator))
-    boundary = _sign(contract) * int(contract.threshold)
+    boundary = margin_text(contract.threshold, sign=_sign(contract))
     where = "above" if contract.direction == "increasing" else "below"
     return [ClaimFinding(fault, contract.contract, f"bound {value}, expected wholly {where} {boundary}")]

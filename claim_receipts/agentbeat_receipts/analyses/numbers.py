@@ -13,10 +13,19 @@ from collections.abc import Sequence
 from agentbeat_receipts.canonical import MAX_INTEGER
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.results import Analysis, ClaimFinding
-from agentbeat_receipts.objects import Contract, Pair, ReportedAnalysis
+from agentbeat_receipts.objects import Contract, Margin, Pair, Quotient, ReportedAnalysis
 from agentbeat_receipts.statistics import Bound, Ratio, Resampling, bootstrap_bounds, compare
 
-__all__ = ["bounds_of", "envelope", "exact_pair", "report_findings", "shown", "side"]
+__all__ = [
+    "bounds_of",
+    "envelope",
+    "exact_pair",
+    "margin_ratio",
+    "margin_text",
+    "report_findings",
+    "shown",
+    "side",
+]
 
 
 def exact_pair(numerator: int, denominator: int) -> Pair:
@@ -45,9 +54,24 @@ def envelope(bound: Bound, denominator: int) -> tuple[Pair, Pair]:
     return exact_pair(bound.low, denominator), exact_pair(bound.high, denominator)
 
 
-def side(bound: Bound, boundary: int) -> int:
-    """1 or -1 where the whole envelope is above or below the boundary; 0 where that is in or on it."""
-    return (bound.low > boundary) - (bound.high < boundary)
+def margin_ratio(margin: Margin) -> Ratio:
+    """What a contract holds a mean against."""
+    return _ratio(margin) if isinstance(margin, Quotient) else Ratio(int(margin), 1)
+
+
+def margin_text(margin: Margin, *, sign: int = 1) -> str:
+    """The same for a message, negated where the sign is -1: an integer as it is, or a ratio."""
+    numerator, denominator = margin_ratio(margin)
+    return f"{sign * numerator}/{denominator}" if isinstance(margin, Quotient) else f"{sign * numerator}"
+
+
+def side(bound: Bound, denominator: int, boundary: Ratio) -> int:
+    """1 or -1 where the whole envelope, over a denominator, is above or below the boundary.
+
+    0 where the boundary is in the envelope or on its end.
+    """
+    low, high = (compare(Ratio(end, denominator), boundary) for end in (bound.low, bound.high))
+    return (low > 0) - (high < 0)
 
 
 def report_findings(
@@ -94,7 +118,7 @@ def _equal(reported: Pair, ours: Pair) -> bool:
     return said.denominator > 0 and compare(said, _ratio(ours)) == 0
 
 
-def _ratio(pair: Pair) -> Ratio:
+def _ratio(pair: Pair | Quotient) -> Ratio:
     return Ratio(int(pair.pair[0]), int(pair.pair[1]))
 
 

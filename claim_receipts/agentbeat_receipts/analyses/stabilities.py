@@ -21,7 +21,16 @@ from dataclasses import replace
 from math import lcm
 from typing import Final
 
-from agentbeat_receipts.analyses.numbers import bounds_of, envelope, exact_pair, report_findings, shown, side
+from agentbeat_receipts.analyses.numbers import (
+    bounds_of,
+    envelope,
+    exact_pair,
+    margin_ratio,
+    margin_text,
+    report_findings,
+    shown,
+    side,
+)
 from agentbeat_receipts.analyses.samples import Cells, Samples, gather
 from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.results import Analysis, ClaimFinding
@@ -88,19 +97,20 @@ def _inside(contract: StabilityContract, samples: Samples, lower: Bound, upper: 
     stands in an envelope.
     """
     if isinstance(contract.boundary, Sign):
-        at = int(contract.boundary.at) * samples.denominator
-        below, above = side(lower, at), side(upper, at)
+        at = margin_ratio(contract.boundary.at)
+        below, above = side(lower, samples.denominator, at), side(upper, samples.denominator, at)
         if below > 0 or above < 0:
             return []
         crosses = below < 0 < above
-        expected = f"strictly on one side of {contract.boundary.at}"
+        expected = f"strictly on one side of {margin_text(contract.boundary.at)}"
     else:
-        delta = int(contract.boundary.delta) * samples.denominator
-        below, above = side(lower, -delta), side(upper, delta)
+        delta = margin_ratio(contract.boundary.delta)
+        below = side(lower, samples.denominator, Ratio(-delta.numerator, delta.denominator))
+        above = side(upper, samples.denominator, delta)
         if below > 0 > above:
             return []
         crosses = below < 0 or above > 0
-        expected = f"strictly inside ±{contract.boundary.delta}"
+        expected = f"strictly inside ±{margin_text(contract.boundary.delta)}"
     fault = Fault.INTERVAL_CROSSES if crosses else Fault.BOUNDARY_IN_ENVELOPE
     ends = [shown(exact_pair(bound.value, samples.denominator)) for bound in (lower, upper)]
     return [ClaimFinding(fault, contract.contract, f"interval {ends[0]} to {ends[1]}, expected {expected}")]

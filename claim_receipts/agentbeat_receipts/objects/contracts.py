@@ -2,6 +2,9 @@
 
 C1 (direction) and C3 (stability) need one; a claim without its contract is I_C. The members that have one
 choice only are written out all the same: a reader of the manifest sees how the number was made.
+
+What a mean is held against is an integer or an exact ratio, since means of small integers lie between them:
+utility of 0 or 1 is equal within `{"pair": [1, 10]}`, ten points, and within 1 whatever happens.
 """
 
 from __future__ import annotations
@@ -18,10 +21,22 @@ __all__ = [
     "Contrast",
     "DirectionContract",
     "Equivalence",
+    "Margin",
+    "Quotient",
     "Sign",
     "StabilityContract",
     "Variance",
 ]
+
+
+class Quotient(Strict):
+    """A ratio, as it was written: never reduced."""
+
+    pair: tuple[ExactInteger, Positive] = Field(strict=False)
+
+
+#: What a mean is held against.
+Margin = ExactInteger | Quotient
 
 
 class _Analysis(Strict):
@@ -57,7 +72,7 @@ class DirectionContract(_Analysis):
     #: Arms from weakest to strongest.
     levels: Annotated[Array[Id], Field(min_length=2)]
     direction: Literal["increasing", "decreasing"]
-    threshold: ExactInteger
+    threshold: Margin
 
 
 class Contrast(Strict):
@@ -71,14 +86,14 @@ class Sign(Strict):
     """The interval lies strictly beyond this boundary, on one side."""
 
     kind: Literal["sign"]
-    at: ExactInteger
+    at: Margin
 
 
 class Equivalence(Strict):
     """The interval lies inside ±delta."""
 
     kind: Literal["equivalence"]
-    delta: ExactInteger
+    delta: Margin
 
 
 class Variance(Strict):

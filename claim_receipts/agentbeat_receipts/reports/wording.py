@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agentbeat_protocol import cut
 from agentbeat_receipts.claims.results import Analysis
-from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, Pair, Sign
+from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, Margin, Pair, Quotient, Sign
 from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 
 __all__ = ["analysis_lines", "counts_text", "mean_text", "value_text"]
@@ -58,13 +58,17 @@ def analysis_lines(analysis: Analysis, manifest: Manifest | None = None) -> Iter
 def _boundaries(contract: Contract) -> Iterator[tuple[str, Pair]]:
     """What the numbers are held against."""
     if isinstance(contract, DirectionContract):
-        yield "threshold", Pair(pair=(contract.threshold, 1))
+        yield "threshold", _margin(contract.threshold)
         return
     boundary = contract.boundary
     if isinstance(boundary, Sign):
-        yield "boundary", Pair(pair=(boundary.at, 1))
+        yield "boundary", _margin(boundary.at)
     else:
-        yield "±delta", Pair(pair=(boundary.delta, 1))
+        yield "±delta", _margin(boundary.delta)
     if contract.max_variance is not None:
         limit = contract.max_variance
         yield "most variance", Pair(pair=(limit.numerator, limit.denominator))
+
+
+def _margin(margin: Margin) -> Pair:
+    return Pair(pair=margin.pair if isinstance(margin, Quotient) else (margin, 1))

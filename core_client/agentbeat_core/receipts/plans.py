@@ -9,10 +9,12 @@
                "guardrails": {"output-filter": ["final_response"]}}],
      "replicates": 2,
      "contracts": [{"contract": "fewer-attacks", "claim": "C1", "outcome": "attack_success",
-                    "levels": ["plain", "guarded"], "direction": "decreasing", "threshold": 0}]}
+                    "levels": ["plain", "guarded"], "direction": "decreasing",
+                    "threshold": {"pair": [1, 10]}}]}
 
-An arm is a registered Deployment; what it has guardrails for are its treatment flags. A contract may leave
-out the members that have one choice, or a plain default: the exact bootstrap, no limit of the variance.
+An arm is a registered Deployment; what it has guardrails for are its treatment flags. A threshold or margin
+is an integer or an exact ratio: this one says *falls by more than ten points*. A contract may leave out the
+members that have one choice, or a plain default: the exact bootstrap, no limit of the variance.
 """
 
 from __future__ import annotations
