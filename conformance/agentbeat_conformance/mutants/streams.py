@@ -177,27 +177,31 @@ async def listening(stream: Stream) -> AsyncIterator[int]:
     """Serve connections on a free loopback port, the value, until the block ends; then drop those left."""
     connections: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        serving = asyncio.ensure_future(_dropped_quietly(stream, reader, writer))
+    # No coroutine: it is called at once, so that no connection is missed that came just before the end.
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = asyncio.ensure_future(_served(stream, reader, writer))
         connections.add(serving)
-        serving.add_done_callback(connections.discard)
+
+        def ended(_: object) -> None:
+            connections.discard(serving)
+            # Here, for a task that is cancelled before it has begun closes nothing itself.
+            writer.close()
+
+        serving.add_done_callback(ended)
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        for serving in tuple(connections):
+        left = tuple(connections)
+        for serving in left:
             serving.cancel()
-        await asyncio.gather(*connections)
+        for outcome in await asyncio.gather(*left, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
         await server.wait_closed()
 
 
-async def _dropped_quietly(
-    stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    try:
-        with contextlib.suppress(asyncio.CancelledError):
-            await stream(reader, writer)
-    finally:
-        writer.close()
+async def _served(stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await stream(reader, writer)
