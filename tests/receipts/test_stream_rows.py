@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
 from typing import Any
 
 from hypothesis import given
@@ -15,7 +17,7 @@ from agentbeat_receipts.streams.gathering import Gathering
 from agentbeat_receipts.streams.ledgers import Ledger
 from agentbeat_receipts.streams.others import Others
 from agentbeat_receipts.streams.records import ReceiptRecord, TicketRecord
-from agentbeat_receipts.streams.sightings import Sighted
+from agentbeat_receipts.streams.sightings import PutOff, Sighted
 from agentbeat_receipts.streams.stored_lists import listed
 from agentbeat_receipts.streams.tables import Tables, shown_digest
 from agentbeat_receipts.verification.facts import Foreign
@@ -114,3 +116,31 @@ def test_what_others_cite_too_is_told_as_in_memory(
     }
     both, in_both = cited_by_both(expected, receipts, heads), cited_by_both(others, holdings.receipts, heads)
     assert [_digest(n) in in_both for n in range(6)] == [_digest(n) in both for n in range(6)]
+
+
+def _peak(count: int) -> int:
+    """How many bytes are in memory at most while so many receipts are taken in and gone over."""
+    drawn = random.Random(1)
+    digests = [shown_digest(drawn.randbytes(32)) for _ in range(2 * count + 1)]
+    tables = Tables()
+    ledger = Ledger(keyring().public, Gathering(), tables)
+    tracemalloc.start()
+    for place in range(count):
+        name, held = f"p-{place % 25}.arm.{place}", digests[count + place]
+        row = TEMPLATE._replace(assignment=name, ticket=held, previous=digests[place - 1], sequence=place + 1)
+        ticket = TicketRecord(row.manifest, name, None, row.faults)
+        some = [(digests[place], row), (held, ticket)]
+        ledger.take(0, (), Sighted(some, [], [PutOff(place, name)], [], []))
+    holdings = ledger.sort_out(ledger.choose(TEMPLATE.manifest))
+    held_tickets, counts = sorted_digests(holdings.tickets), assignment_counts(holdings.receipts)
+    assert sum(1 for _ in links(holdings.receipts, holdings.tickets, ())) == count
+    assert sum(1 for name, _ in counts.items() if name in assignments(holdings.tickets)) == count
+    assert list(ticket_sharers(holdings.receipts)) == list(without(held_tickets, held_tickets)) == []
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+def test_ten_times_as_many_receipts_take_no_more_memory() -> None:
+    _peak(10)  # what is made once is made
+    assert _peak(3000) < _peak(300) + 16 * 1024

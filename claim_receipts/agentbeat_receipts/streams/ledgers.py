@@ -206,6 +206,7 @@ class Ledger:
 
     def _take_rows(self, holdings: Holdings) -> None:
         run = self._tables.run
+        # In a chain that is all gaps or forks each receipt is looked up by both.
         run("CREATE INDEX places ON receipts (sequence)")
         run("CREATE INDEX followed ON receipts (previous)")
         run("INSERT INTO runs SELECT assignment, count(*), min(number), 0 FROM receipts GROUP BY assignment")

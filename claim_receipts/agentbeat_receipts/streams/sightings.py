@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from agentbeat_protocol import ProtocolError, cut
-from agentbeat_receipts.deliveries import Delivered, Delivery
+from agentbeat_receipts.deliveries import Delivered, Delivery, content_behind
 from agentbeat_receipts.objects import (
     SIGNER,
     Body,
@@ -42,6 +42,9 @@ _LONGEST_END: Final = max(map(len, _ENDS)) + 1
 _BEGINNING: Final = re.compile(rb'\{"body":\{"assignment":"([a-z0-9][a-z0-9._-]{0,127})"')
 
 _PUT_OFF: Final = (Envelope, Opening)
+
+#: From so many bytes on a delivery has pages of its own.
+_LONG: Final = 1024 * 1024
 
 
 class ReadTask(NamedTuple):
@@ -87,13 +90,14 @@ def sight(settings: Settings, task: ReadTask) -> Sighted:
     sighted = Sighted([], [], [], [], [])
     shared: dict[object, object] = {}
     for place, delivery in enumerate(task.deliveries, start=task.first):
-        content = delivery.content
-        kind = _kind_by_end(content)
+        # Long ones are mostly those that are handed on, and are read once more then.
+        content = delivery.content if delivery.size < _LONG else content_behind(delivery, 0)
+        kind = _kind_by_end(content[-_LONGEST_END:])
         if kind in _PUT_OFF:
             found = _BEGINNING.match(content)
             sighted.put_off.append(PutOff(place, "" if found is None else found[1].decode()))
         elif kind in (Receipt, Ticket, None):
-            _read(Delivery(delivery.path, content), place, settings, sighted, shared)
+            _read(Delivery(delivery.path, bytes(content)), place, settings, sighted, shared)
         else:
             sighted.whole.append(place)
     return sighted
@@ -109,8 +113,8 @@ def altered_ones(settings: Settings, task: AlteredTask) -> list[str]:
     return found
 
 
-def _kind_by_end(content: bytes) -> type[Body] | None:
-    end = content[-_LONGEST_END:].removesuffix(b"\n")
+def _kind_by_end(end: bytes) -> type[Body] | None:
+    end = end.removesuffix(b"\n")
     return _ENDS.get(end[end.rfind(_END) :])
 
 

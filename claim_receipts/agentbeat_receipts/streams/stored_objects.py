@@ -196,8 +196,6 @@ class _Places(Container[int]):
     """The places of the chain at which a receipt is held."""
 
     def __init__(self, store: Store) -> None:
-        # In a chain that is all gaps each receipt asks.
-        store.run("CREATE INDEX IF NOT EXISTS by_place ON receipts (sequence)")
         self._store = store
 
     def __contains__(self, place: object) -> bool:
