@@ -29,9 +29,9 @@ def reasons(report: ClaimReport, claim: str) -> set[str]:
     return {str(finding.fault) for finding in report.claim(claim).findings}
 
 
-def test_the_domain_is_shown_whole_in_under_80_lines() -> None:
+def test_the_domain_is_shown_whole_in_under_85_lines() -> None:
     domain = next(block for block in BLOCKS if "class Vending" in block)
-    assert len(domain.splitlines()) < 80
+    assert len(domain.splitlines()) < 85
 
 
 def test_the_verdicts_are_those_of_the_page() -> None:
@@ -78,5 +78,5 @@ def test_every_member_of_the_protocol_is_in_the_pages_table() -> None:
     rows = set(re.findall(r"^\| `(\w+)(?:\(\w+\))?` \| ", PAGE, flags=re.MULTILINE))
     members = {name for name in vars(Domain) if not name.startswith("_")}
     assert members <= rows
-    assert all(f"`{name}(" in PAGE or f"`{name}()" in PAGE for name in ("value", "whole"))
-    assert {name for name in vars(Replay) if not name.startswith("_")} == {"value", "whole"}
+    assert all(f"`{name}(" in PAGE or f"`{name}()" in PAGE for name in ("value", "weaknesses", "whole"))
+    assert {name for name in vars(Replay) if not name.startswith("_")} == {"value", "weaknesses", "whole"}

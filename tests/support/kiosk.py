@@ -105,6 +105,9 @@ class Sale:
             "capping": self._capping,
         }[claim]()
 
+    def weaknesses(self, claim: str) -> tuple[str, ...]:
+        return ()
+
     def whole(self) -> tuple[str, ...]:
         events = self._case.events[-1]
         if [event.data for event in events] != [

@@ -8,6 +8,7 @@ seed, is held against the contract all the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, Literal
 
 from agentbeat_receipts.analyses.directions import judge_direction
@@ -18,7 +19,7 @@ from agentbeat_receipts.claims.faults import Fault
 from agentbeat_receipts.claims.groups import Group
 from agentbeat_receipts.claims.readings import completeness_findings, retries_refuted
 from agentbeat_receipts.claims.results import Analysis, ClaimFinding
-from agentbeat_receipts.claims.tallies import Cell, Tally
+from agentbeat_receipts.claims.tallies import Cell, ClaimTally, Tally
 from agentbeat_receipts.claims.transactions import profile_findings, resting_findings
 from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, ReportedAnalysis
 from agentbeat_receipts.objects.manifests import contract_arms
@@ -60,7 +61,8 @@ def contract_findings(
         found, analysis = _analysed(contract, chain.manifest, tally, _reported(contract, chain, removed))
         findings += found
         if analysis is not None:
-            analyses.append(analysis)
+            counted = tally.claims.get(contract.outcome, ClaimTally())
+            analyses.append(replace(analysis, weaker=dict(sorted(counted.weaker.items()))))
     return findings, tuple(analyses)
 
 

@@ -28,6 +28,14 @@ class Replay(Protocol):
         """
         ...
 
+    def weaknesses(self, claim: str) -> tuple[str, ...]:
+        """What a value that came out does without although it was promised, such as `native_missing`.
+
+        A domain that falls back on less where evidence is missing names here what is missing, so that nobody
+        takes the number for one with all of its evidence. Most domains never do.
+        """
+        ...
+
     def whole(self) -> tuple[str, ...]:
         """Everything that C1, C3 and C4 rest on beyond the values: each stage from the committed boundary on.
 

@@ -34,8 +34,14 @@ from agentbeat_receipts.claims.groups import EXPERIMENT_NEEDS, GROUPS, Group
 from agentbeat_receipts.claims.isolation import compared_arms, isolation_findings
 from agentbeat_receipts.claims.licences import licences
 from agentbeat_receipts.claims.readings import completeness_findings, evidence_of, integrity_findings
-from agentbeat_receipts.claims.results import Analysis, ClaimFinding, ClaimReport, ClaimVerdict
-from agentbeat_receipts.claims.tallies import Cell, ClaimTally, Tally
+from agentbeat_receipts.claims.results import (
+    WEAKER_CAVEAT,
+    Analysis,
+    ClaimFinding,
+    ClaimReport,
+    ClaimVerdict,
+)
+from agentbeat_receipts.claims.tallies import ClaimTally, Tally
 from agentbeat_receipts.claims.tallying import EXAMPLES
 from agentbeat_receipts.claims.transactions import claim_findings
 from agentbeat_receipts.objects import Pair
@@ -111,14 +117,15 @@ class _Bench:
         """One claim about each transaction; the batch's holds when each one's does."""
         counted = self.tally.claims.get(claim, ClaimTally())
         findings = claim_findings(counted, self.tally.received)
-        return self._verdict(claim, "transaction", findings, total=counted.total)
+        return self._verdict(claim, "transaction", findings, counted=counted)
 
     def contracted(self, claim: Literal["C1", "C3"]) -> ClaimVerdict:
         """C1 or C3."""
         findings, analyses = contract_findings(
             claim, self.chain, self.tally, self.domain, removed=self.removed
         )
-        return self._verdict(claim, "experiment", findings, analyses=analyses)
+        weak = any(analysis.weaker for analysis in analyses)
+        return self._verdict(claim, "experiment", findings, analyses=analyses, weak=weak)
 
     def isolation(self) -> ClaimVerdict:
         """C2, about the arms that are compared."""
@@ -139,7 +146,8 @@ class _Bench:
         )
         if chain.manifest is not None:
             findings += completeness_findings(chain, removed=self.removed)
-        return self._verdict("C4", "experiment", findings)
+        weak = any(counted.weaker for counted in self.tally.claims.values())
+        return self._verdict("C4", "experiment", findings, weak=weak)
 
     def _verdict(
         self,
@@ -147,12 +155,15 @@ class _Bench:
         kind: Literal["transaction", "experiment"],
         findings: Iterable[ClaimFinding],
         *,
-        total: Cell | None = None,
+        counted: ClaimTally | None = None,
         analyses: tuple[Analysis, ...] = (),
         counts: tuple[int, int] | None = None,
+        weak: bool = False,
     ) -> ClaimVerdict:
         found = [*integrity_findings(self.chain), *findings]
         received, expected = counts or (self.tally.received, self.chain.expected)
+        total = None if counted is None else counted.total
+        weaker = {} if counted is None else dict(sorted(counted.weaker.items()))
         return ClaimVerdict(
             claim=claim,
             kind=kind,
@@ -163,10 +174,11 @@ class _Bench:
             expected=expected,
             value=None if total is None or not total.count else _exact(total.sum, total.count),
             nulls={} if total is None else dict(sorted(total.nulls.items())),
+            weaker=weaker,
             analyses=analyses,
             depends_on=self._depends_on(claim),
             evidence=evidence_of(claim, self.chain),
-            caveats=self.chain.caveats,
+            caveats=(*self.chain.caveats, *([WEAKER_CAVEAT] if weaker or weak else [])),
         )
 
     def _depends_on(self, claim: str) -> tuple[Group, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import Literal
+from typing import Final, Literal
 
 from agentbeat_protocol import Instant
 from agentbeat_receipts.claims.faults import FAULT_RULES, Fault, FaultRule
@@ -14,7 +14,19 @@ from agentbeat_receipts.objects import Pair
 from agentbeat_receipts.verification.reasons import Verdict
 from agentbeat_receipts.verification.results import ChainReport, Level
 
-__all__ = ["Analysis", "Blocker", "ClaimFinding", "ClaimReport", "ClaimVerdict", "Licence", "Licences"]
+__all__ = [
+    "WEAKER_CAVEAT",
+    "Analysis",
+    "Blocker",
+    "ClaimFinding",
+    "ClaimReport",
+    "ClaimVerdict",
+    "Licence",
+    "Licences",
+]
+
+#: What even a Pass does not say where values were made from less evidence than was promised.
+WEAKER_CAVEAT: Final = "some_values_rest_on_weaker_evidence"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,6 +67,8 @@ class Analysis:
             exact distribution both are the quantile.
         levels: the mean of each level (C1).
         variance: the mean variance inside cells; None where the contract sets it no limit (C3).
+        weaker: of the outcome's integers how many rest on less evidence than was promised, by what is
+            missing.
     """
 
     contract: str
@@ -67,6 +81,7 @@ class Analysis:
     upper_envelope: tuple[Pair, Pair] | None = None
     levels: tuple[Pair, ...] = ()
     variance: Pair | None = None
+    weaker: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +98,7 @@ class ClaimVerdict:
             manifest.
         value: of a transaction claim (sum, count) over its integers; of an experiment claim None.
         nulls: typed nulls of a transaction claim by reason.
+        weaker: how many of its integers rest on less evidence than was promised, by what is missing.
         analyses: the numbers of C1's or C3's contracts.
         depends_on: the groups of fields that the claim needs, in their order.
         evidence: digests of the objects that it was made from: manifest, checkpoint, closing record, report
@@ -99,6 +115,7 @@ class ClaimVerdict:
     expected: int | None
     value: Pair | None = None
     nulls: Mapping[str, int]
+    weaker: Mapping[str, int] = field(default_factory=dict)
     analyses: tuple[Analysis, ...] = ()
     depends_on: tuple[Group, ...]
     evidence: tuple[str, ...]
@@ -164,6 +181,13 @@ class ClaimReport:
     statuses: Mapping[str, int]
     runs: Mapping[tuple[str, str], int]
     anchored_at: Instant | None
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What even a Pass does not say: those of the chain, and of any claim."""
+        return tuple(
+            dict.fromkeys([*self.chain.caveats, *(c for claim in self.claims for c in claim.caveats)])
+        )
 
     def claim(self, name: str) -> ClaimVerdict:
         """The verdict on one claim.

@@ -11,7 +11,8 @@ The domain replays; the engine holds what is on record against what comes out ag
 
 What contradicts a binding refutes the claims that need it: they have no value at all, because a replay with
 another chooser is no replay. What is absent leaves a claim undetermined. A value that comes out again but not
-as it was recorded counts in its cell as it came out, since the cell is to be recomputed.
+as it was recorded counts in its cell as it came out, since the cell is to be recomputed. One that rests on
+less evidence than was promised is counted as such beside it.
 
 A domain raises `Unreplayed` for evidence that does not let it go on. Whatever else it raises is a defect of
 the domain and goes through to the caller: a verdict is never made of a crash.
@@ -180,6 +181,8 @@ class _Replayer:
                 continue
             values[claim] = value
             counted.total.add(value)
+            if isinstance(value, int):
+                counted.weaker.update(replay.weaknesses(claim))
             recorded = _other_record(case, claim, value)
             if recorded is None:
                 counted.determined += 1

@@ -72,12 +72,14 @@ class ClaimTally:
         faults: how many have not, by fault.
         examples: the first few of each fault by assignment, sorted.
         total: the values as they were replayed, as one cell.
+        weaker: how many of its integers rest on less evidence than was promised, by what is missing.
     """
 
     determined: int = 0
     faults: Counter[Fault] = field(default_factory=Counter)
     examples: list[Found] = field(default_factory=list)
     total: Cell = field(default_factory=Cell)
+    weaker: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)

@@ -76,6 +76,7 @@ def _merge_claim(into: ClaimTally, other: ClaimTally) -> None:
     into.determined += other.determined
     into.faults.update(other.faults)
     into.total.merge(other.total)
+    into.weaker.update(other.weaker)
     for example in other.examples:
         _keep(into.examples, example)
 

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Final
 
 from agentbeat_protocol import cut
-from agentbeat_receipts.claims.results import ClaimReport
+from agentbeat_receipts.claims.results import WEAKER_CAVEAT, ClaimReport
 from agentbeat_receipts.reports.html_chain import chain_section, coverage_section, findings_section
 from agentbeat_receipts.reports.html_claims import (
     analyses_section,
@@ -35,6 +35,10 @@ _CAVEATS: Final = {
     ),
     "full_replacement_undetectable_before_closing_is_published": (
         "Until the closing record is known outside, the operator can replace the whole chain by another."
+    ),
+    WEAKER_CAVEAT: (
+        "Evidence that was promised is missing behind some values, which were made from what is left; each "
+        "claim says how many, and what is missing. Nobody outside signs that it was missing."
     ),
 }
 
@@ -109,6 +113,6 @@ def _beside(counts: Mapping[str, int]) -> str:
 def _caveats(report: ClaimReport) -> list[Markup]:
     items = [
         element("li", element("code", breakable(caveat)), f": {_CAVEATS.get(caveat, '')}")
-        for caveat in report.chain.caveats
+        for caveat in report.caveats
     ]
     return [element("ul", *items)] if items else []

@@ -14,7 +14,7 @@ from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 from agentbeat_receipts.reports.findings import claim_reasons
 from agentbeat_receipts.reports.markup import Markup, breakable, element, table
 from agentbeat_receipts.reports.outcomes import judged, verdict_text
-from agentbeat_receipts.reports.wording import analysis_lines
+from agentbeat_receipts.reports.wording import analysis_lines, weaker_text
 from agentbeat_receipts.verification.reasons import Verdict
 
 __all__ = ["analyses_section", "badge", "claims_section", "licences_section", "verdict_class"]
@@ -118,6 +118,8 @@ def _why(claim: ClaimVerdict) -> Iterator[str]:
         parts += [f"{count} null: {cut(name)}", ", "]
     if len(nulls) > _REASONS:
         parts += [f"and {len(nulls) - _REASONS} more kinds of null", ", "]
+    if claim.weaker:
+        parts += [weaker_text(claim.weaker, claim.value), ", "]
     yield from parts[:-1]
 
 
@@ -165,6 +167,7 @@ def _analysis(claim: ClaimVerdict, analysis: Analysis, manifest: Manifest | None
         "div",
         element("h3", f"{claim.claim} ", element("code", cut(analysis.contract)), " ", badge(claim.verdict)),
         table(f"{cut(analysis.outcome)} over {profiles}", ["Number", "Exact", "Decimal"], rows),
+        *([element("p", weaker_text(analysis.weaker))] if analysis.weaker else []),
         *_more(len(lines) - _NUMBERS),
     )
 

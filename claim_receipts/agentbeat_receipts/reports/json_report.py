@@ -84,6 +84,7 @@ class AnalysisPart(_Part):
     lower_envelope: tuple[RatioPart, RatioPart] | None
     upper_envelope: tuple[RatioPart, RatioPart] | None
     levels: tuple[RatioPart, ...]
+    weaker: dict[str, Counted] = Field(description="As of the outcome's claim, over all its runs.")
 
 
 class ClaimPart(_Part):
@@ -98,6 +99,9 @@ class ClaimPart(_Part):
     expected: Counted | None
     value: RatioPart | None = Field(description="Of a transaction claim: sum and count of its integers.")
     nulls: dict[str, Counted] = Field(description="Transactions without a value, by reason.")
+    weaker: dict[str, Counted] = Field(
+        description="Integers that rest on less evidence than was promised, by what is missing."
+    )
     reasons: tuple[ReasonPart, ...]
     analyses: tuple[AnalysisPart, ...]
     depends_on: tuple[Group, ...] = Field(description="The groups of fields that the claim needs.")
@@ -190,7 +194,7 @@ def verification_model(report: ClaimReport) -> Verification:
         claims=tuple(_claim(claim) for claim in report.claims),
         licences=_licences(report),
         reasons=tuple(_reason(group) for group in chain_reasons(chain)),
-        caveats=chain.caveats,
+        caveats=report.caveats,
     )
 
 
@@ -222,6 +226,7 @@ def _claim(claim: ClaimVerdict) -> ClaimPart:
         expected=claim.expected,
         value=_ratio(claim.value),
         nulls=_capped(claim.nulls),
+        weaker=_capped(claim.weaker),
         reasons=tuple(_reason(group) for group in claim_reasons(claim)),
         analyses=tuple(_analysis(analysis) for analysis in claim.analyses[:LISTED]),
         depends_on=claim.depends_on,
@@ -242,6 +247,7 @@ def _analysis(analysis: Analysis) -> AnalysisPart:
         lower_envelope=_envelope(analysis.lower_envelope),
         upper_envelope=_envelope(analysis.upper_envelope),
         levels=tuple(_some_ratio(level) for level in analysis.levels[:LISTED]),
+        weaker=_capped(analysis.weaker),
     )
 
 

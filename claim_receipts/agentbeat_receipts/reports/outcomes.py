@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-from agentbeat_receipts.claims.results import ClaimReport
+from agentbeat_receipts.claims.results import WEAKER_CAVEAT, ClaimReport
 from agentbeat_receipts.verification.reasons import Verdict
 
 __all__ = ["ExitCode", "Outcome", "headline", "judged", "outcome_of", "verdict_text"]
@@ -98,7 +98,9 @@ def headline(report: ClaimReport) -> str:
     """What the outcome means, in one sentence."""
     outcome = outcome_of(report)
     if outcome.code is ExitCode.PASS:
-        return "Everything that is claimed passes, within what was committed."
+        weaker = WEAKER_CAVEAT in report.caveats
+        beside = "; some values rest on weaker evidence than was promised" if weaker else ""
+        return f"Everything that is claimed passes, within what was committed{beside}."
     if not outcome.concerned:
         return "Nothing is claimed of this batch, so nothing passes."
     named = ", ".join(outcome.concerned[:_NAMED])

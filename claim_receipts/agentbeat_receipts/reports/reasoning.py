@@ -11,7 +11,7 @@ from agentbeat_receipts.objects import Manifest
 from agentbeat_receipts.reports.explanations import claim_text, labelled
 from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
 from agentbeat_receipts.reports.outcomes import judged, verdict_text
-from agentbeat_receipts.reports.wording import analysis_lines, counts_text, value_text
+from agentbeat_receipts.reports.wording import analysis_lines, counts_text, value_text, weaker_text
 from agentbeat_receipts.verification.reasons import Verdict
 
 __all__ = ["reasoning_lines"]
@@ -66,11 +66,15 @@ def _claim(claim: ClaimVerdict, manifest: Manifest | None) -> Iterator[str]:
         yield from labelled("sum/count", value_text(claim.value))
     if claim.nulls:
         yield from labelled("nulls", counts_text(claim.nulls))
+    if claim.weaker:
+        yield from labelled("caveat", weaker_text(claim.weaker, claim.value))
     needs = "; ".join(f"{group} {group.label}" for group in claim.depends_on)
     yield from labelled("needs", needs or "nothing that is known")
     for analysis in claim.analyses[:_ANALYSES]:
         title = f"{cut(analysis.contract)}, {cut(analysis.outcome)} over {analysis.subjects} profiles"
         yield from labelled("contract", title)
+        if analysis.weaker:
+            yield from labelled("", weaker_text(analysis.weaker))
         for number_name, number in list(analysis_lines(analysis, manifest))[:_NUMBERS]:
             yield from labelled("", f"{number_name} {value_text(number)}")
     more = len(claim.evidence) - _EVIDENCE

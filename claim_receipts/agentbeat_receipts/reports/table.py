@@ -21,7 +21,7 @@ from agentbeat_receipts.objects import Manifest
 from agentbeat_receipts.reports.exactness import number_text
 from agentbeat_receipts.reports.findings import ReasonGroup, chain_reasons, claim_reasons
 from agentbeat_receipts.reports.outcomes import ExitCode, headline, outcome_of, verdict_text
-from agentbeat_receipts.reports.wording import analysis_lines, counts_text, mean_text, value_text
+from agentbeat_receipts.reports.wording import analysis_lines, counts_text, mean_text, value_text, weaker_text
 from agentbeat_receipts.verification.reasons import Verdict
 
 __all__ = ["render_table"]
@@ -140,6 +140,8 @@ def _why(claim: ClaimVerdict) -> str:
     parts += [_counted(f"null: {cut(name)}", count) for name, count in list(claim.nulls.items())[:_REASONS]]
     if len(claim.nulls) > _REASONS:
         parts.append(f"and {len(claim.nulls) - _REASONS} more kinds of null")
+    if claim.weaker:
+        parts.append(weaker_text(claim.weaker, claim.value))
     return ", ".join(parts)
 
 
@@ -151,6 +153,8 @@ def _analyses(claim: ClaimVerdict, manifest: Manifest | None) -> Iterator[Text]:
     for analysis in claim.analyses[:_REASONS]:
         title = f"{claim.claim} {cut(analysis.contract)}: {cut(analysis.outcome)}"
         yield Text(f"{title} over {analysis.subjects} profiles", "bold")
+        if analysis.weaker:
+            yield Text(f"  {weaker_text(analysis.weaker)}", "yellow")
         lines = list(analysis_lines(analysis, manifest))
         widest = max((len(name) for name, _ in lines[: 2 * _REASONS]), default=0)
         for name, number in lines[: 2 * _REASONS]:
@@ -213,7 +217,7 @@ def _summary(report: ClaimReport) -> Text:
     for verdict in words:
         if verdict is not Verdict.PASS:
             text.append(f"\n  {verdict}: {verdict_text(verdict)}", "dim")
-    for caveat in report.chain.caveats:
+    for caveat in report.caveats:
         text.append(f"\n  caveat: {caveat}", "dim")
     return text
 

@@ -9,7 +9,7 @@ from agentbeat_receipts.claims.results import Analysis
 from agentbeat_receipts.objects import Contract, DirectionContract, Manifest, Margin, Pair, Quotient, Sign
 from agentbeat_receipts.reports.exactness import decimal_text, ratio_text
 
-__all__ = ["analysis_lines", "counts_text", "mean_text", "value_text"]
+__all__ = ["analysis_lines", "counts_text", "mean_text", "value_text", "weaker_text"]
 
 
 def value_text(value: Pair | None) -> str:
@@ -32,6 +32,12 @@ def counts_text(counts: Mapping[str, int], limit: int = 16) -> str:
     shown = ", ".join(f"{cut(str(name))} {count}" for name, count in list(counts.items())[:limit])
     more = len(counts) - limit
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def weaker_text(weaker: Mapping[str, int], value: Pair | None = None) -> str:
+    """How many values, of a sum's, rest on less evidence than was promised, by what is missing."""
+    of = "" if value is None else f" of {value.pair[1]} values"
+    return f"on weaker evidence{of}: {counts_text(weaker)}"
 
 
 def analysis_lines(analysis: Analysis, manifest: Manifest | None = None) -> Iterator[tuple[str, Pair]]:

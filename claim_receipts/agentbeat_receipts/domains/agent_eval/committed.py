@@ -101,7 +101,12 @@ class Committed:
         """The scoring profile with the case's rules (F, P, K)."""
         scorer = read_as(Scorer, self._case.material("scorer"), "scorer")
         with reading("scoring profile"):
-            return scorer.profile_for(self.private)
+            profile = scorer.profile_for(self.private)
+        if not profile.weights_are_sound():
+            raise Contradiction(
+                Fault.EVIDENCE_MALFORMED, "scoring profile: expected two positive weights of sum 1"
+            )
+        return profile
 
     @cached_property
     def model(self) -> Model:

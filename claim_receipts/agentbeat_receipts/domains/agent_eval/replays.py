@@ -12,11 +12,7 @@ from typing import Final
 
 from agentbeat_protocol import digest_text
 from agentbeat_protocol.evaluation import MetricVerdict, RuleDimension
-from agentbeat_protocol.scoring import (
-    applicability,
-    dimension_result,
-    task_text,
-)
+from agentbeat_protocol.scoring import DimensionResult, applicability, dimension_result, task_text
 from agentbeat_receipts.claims import Absent, Case, ClaimValue, Contradiction, Fault, Group
 from agentbeat_receipts.domains.agent_eval import guardrails, injections
 from agentbeat_receipts.domains.agent_eval.judgements import judge_output
@@ -25,6 +21,7 @@ from agentbeat_receipts.domains.agent_eval.native import read_verify
 from agentbeat_receipts.domains.agent_eval.readings import read_as
 from agentbeat_receipts.domains.agent_eval.run_evidence import RunEvidence
 from agentbeat_receipts.domains.agent_eval.traces import Trace, read_reset
+from agentbeat_receipts.domains.agent_eval.weaknesses import weaknesses
 from agentbeat_receipts.objects import Null, Pair
 
 __all__ = ["DIMENSIONS", "HARNESS_ERROR", "EvaluationReplay"]
@@ -75,6 +72,13 @@ class EvaluationReplay:
                 return self._guardrails()
         raise ValueError(f"{claim} is no claim of agent_eval")
 
+    def weaknesses(self, claim: str) -> tuple[str, ...]:
+        """What a verdict does without, though the plan has it: weights are then shared by what is left."""
+        if claim not in DIMENSIONS:
+            return ()
+        name = DIMENSIONS[claim]
+        return weaknesses(self._evidence, name, self._result(name))
+
     def whole(self) -> tuple[str, ...]:
         """The names of the stages that came out again."""
         self._check_responses()
@@ -119,15 +123,18 @@ class EvaluationReplay:
     def _dimension(self, name: RuleDimension) -> ClaimValue:
         if self._evidence.response is None:
             return Null(null=HARNESS_ERROR)
-        result = dimension_result(
+        verdict = self._result(name).verdict
+        decided = _DECIDED.get(verdict)
+        return Null(null=verdict) if decided is None else decided
+
+    def _result(self, name: RuleDimension) -> DimensionResult:
+        return dimension_result(
             name,
             applicability(self._evidence.committed.case)[name],
             state=self._evidence.projection.state,
             components=self._evidence.components,
             policy=self._evidence.committed.scoring_profile.metric_policy,
         )
-        decided = _DECIDED.get(result.verdict)
-        return Null(null=result.verdict) if decided is None else decided
 
     def _coverage(self) -> ClaimValue:
         if self._evidence.response is None:

@@ -159,10 +159,14 @@ class RunEvidence:
         return observed
 
     @cached_property
+    def chooser(self) -> Chooser:
+        """The arm's judge (D)."""
+        return read_as(Chooser, self._case.material("chooser"), "chooser")
+
+    @cached_property
     def judge(self) -> JudgeOutcome:
         """The judge's numbers (D)."""
-        given = self._case.choice_inputs[-1]
-        chooser = read_as(Chooser, self._case.material("chooser"), "chooser")
+        given, chooser = self._case.choice_inputs[-1], self.chooser
         if given is None:
             raise Contradiction(Fault.EVIDENCE_MALFORMED, "judge: nothing on record")
         return judged(given, chooser)

@@ -97,6 +97,10 @@ class MarketReplay:
             self._values[claim] = _VALUES[claim](self)
         return self._values[claim]
 
+    def weaknesses(self, claim: str) -> tuple[str, ...]:  # noqa: ARG002 - the seam's
+        """Nothing: a value of the market has all of its evidence, or there is none."""
+        return ()
+
     def whole(self) -> tuple[str, ...]:
         """Each stage from the policy, or from the raw output, to the values."""
         evidence, case = self._evidence, self._case
