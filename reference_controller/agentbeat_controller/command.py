@@ -161,6 +161,10 @@ def run(args: argparse.Namespace) -> int:
         from agentbeat_controller.showing import options
 
         return options.run(args)
+    if args.controller_command == "check":
+        from agentbeat_controller.checking import options as check_options
+
+        return check_options.run(args)
     try:
         environment = environment_named(args.environment)
     except EnvironmentNameError as error:
@@ -181,10 +185,6 @@ def _run(args: argparse.Namespace, environment: Environment) -> int:
         from agentbeat_controller import oracle_files
 
         return oracle_files.run(args, environment)
-    if args.controller_command == "check":
-        from agentbeat_controller.checking import options
-
-        return options.run(args, environment)
     return _serve(args, environment)
 
 

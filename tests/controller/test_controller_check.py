@@ -266,7 +266,9 @@ async def test_a_system_that_does_not_answer_is_untried_and_not_found_sound():
     till.at_state = fail
     result = await checked(till)
     assert found(result) == [("untried", "run_not_played")]
-    assert result.findings[0].found == "reset was refused: controller_unavailable"
+    (finding,) = result.findings
+    assert finding.tried == "an idle Agent: reset"
+    assert finding.found == "got controller_unavailable (till: state: OSError: ), expected an answer"
     assert result.verdicts is None
 
 
@@ -283,7 +285,7 @@ async def test_an_environment_without_ground_truths_can_still_be_tried():
 async def test_a_business_plane_without_a_document_cannot_be_played():
     environment = StagedEnvironment(Till())
     environment.business_app = lambda door: _nothing
-    with pytest.raises(PlayError, match=r"GET /openapi\.json was answered 404"):
+    with pytest.raises(PlayError, match=r"GET /openapi\.json: got status 404, expected the document"):
         async with player_on(environment):
             pass
 

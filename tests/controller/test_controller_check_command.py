@@ -176,6 +176,22 @@ def test_ctrl_c_ends_it_with_what_was_found_until_then(folder):
     assert out.splitlines()[-1].startswith("INTERRUPTED  slow: 0 faults")
 
 
+def test_a_check_that_is_killed_leaves_no_process_behind(folder):
+    """Its process holds standard error open, and would for a minute."""
+    command = [sys.executable, "-m", "agentbeat_controller", "check", "--environment", "tills:Slow"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+    ) as process:
+        while not (folder / "begun").exists() and process.poll() is None:
+            time.sleep(0.02)
+        process.kill()
+        assert process.communicate(timeout=40) == (b"", b"")
+
+
 # The conformance suite
 
 

@@ -23,7 +23,7 @@ from .canaries import CanaryCall
 from .findings import Finding, Severity
 from .supervised import StartError, supervised
 
-__all__ = ["ConformanceResult", "try_conformance"]
+__all__ = ["ConformanceResult", "not_run", "try_conformance"]
 
 _SECRET: Final = "AGENTBEAT_CHECK_CONTROL_SECRET"  # noqa: S105 - the name of a variable
 _USAGE: Final = 2
@@ -59,7 +59,7 @@ def try_conformance(
     """
     program = _program()
     if program is None:
-        return _not_run("the command agentbeat is not installed")
+        return not_run("the command agentbeat is not installed")
     with tempfile.TemporaryDirectory(prefix="agentbeat-check-") as name:
         folder = Path(name)
         try:
@@ -76,7 +76,7 @@ def try_conformance(
                     check=False,
                 )
         except StartError as error:
-            return _not_run(f"the Controller did not come up: {error}")
+            return not_run(f"the Controller did not come up: {error}")
         return _read(done, folder / "report.json")
 
 
@@ -109,7 +109,7 @@ def _read(done: subprocess.CompletedProcess[str], file: Path) -> ConformanceResu
         words = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
         # A missing extra is a wrong command line to the command, and says what to install.
         what = words[0] if done.returncode == _USAGE else f"exit code {done.returncode}: {words[-1]}"
-        return _not_run(cut(what, 300))
+        return not_run(cut(what, 300))
     findings = [_finding(each) for each in report["results"] if each["outcome"] not in _FINE]
     counts = {name: count for name, count in report["counts"].items() if isinstance(count, int) and count}
     return ConformanceResult(verdict=report["verdict"], counts=counts, findings=tuple(findings))
@@ -131,7 +131,8 @@ def _finding(result: dict[str, Any]) -> Finding:
     )
 
 
-def _not_run(why: str) -> ConformanceResult:
+def not_run(why: str) -> ConformanceResult:
+    """What is said where the suite was not run."""
     tried = "agentbeat conformance controller"
     finding = Finding(severity="untried", code="conformance_not_run", tried=tried, found=why)
     return ConformanceResult(verdict=None, counts={}, findings=(finding,))

@@ -1,7 +1,7 @@
 """What a check found, and how much it matters.
 
 fault       the catalogue judges wrongly: a ground truth that does not pass, an idle Agent that does, an
-            attack that is missed or seen where there is none; a rule that the Controller breaks
+            attack that is missed or seen where there is none; its code fails; or the Controller breaks a rule
 weakness    the catalogue may judge wrongly: a ground truth passes with a call left out or altered
 known       one of these that the profile itself names (`KnownWeakness`)
 untried     nothing can be said: no ground truth is known, or the environment did not answer
@@ -10,7 +10,7 @@ note        what the profile says about itself, for the record
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -73,6 +73,10 @@ class FindingList:
         self._met.add(key)
         self._found.append(Finding(severity=severity, code=code, tried=tried, found=found))
 
+    def keep(self, finding: Finding) -> None:
+        """Keep a finding that no profile can know of."""
+        self._found.append(finding)
+
     def add_outdated(self) -> None:
         """Say which known weaknesses were not found, when everything has been tried."""
         for key, weakness in self._known.items():
@@ -117,3 +121,23 @@ class ProfileResult:
             "attacks": self.attacks,
             "findings": [finding.as_json() for finding in self.findings],
         }
+
+    @classmethod
+    def from_members(cls, members: Mapping[str, Any]) -> ProfileResult:
+        """The result whose members, as `dataclasses.asdict` gives them, went through JSON."""
+        verdicts = members["verdicts"]
+        found = tuple(Finding(**each) for each in members["findings"])
+        return cls(**{**members, "verdicts": verdicts and tuple(verdicts), "findings": found})
+
+    @classmethod
+    def unplayed(cls, profile_id: str, finding: Finding) -> ProfileResult:
+        """Of a profile of which nothing else is known."""
+        return cls(
+            profile_id=profile_id,
+            verdicts=None,
+            plays=0,
+            dropped=0,
+            altered=0,
+            attacks=0,
+            findings=(finding,),
+        )

@@ -1,25 +1,21 @@
-"""`agentbeat controller check`: the command line."""
+"""`agentbeat controller check`: the command line.
+
+The environment is played in a process of its own (`processes`): this one never loads it.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import logging
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
+
+from agentbeat_protocol import cut
 
 if TYPE_CHECKING:
-    from agentbeat_controller.environments.base import Environment, Profile
-
-    from .canaries import CanaryCall
-    from .findings import ProfileResult
+    from .plays import Plays
     from .progress import Progress
     from .reports import Report
 
@@ -32,13 +28,14 @@ one. Then starts a Controller on the environment and has `agentbeat conformance`
 
 What the profile itself names as a weakness is listed as known, and does not count against it.
 
-A staging system is prepared and used for it, as runs would. Nothing else may use it meanwhile."""
+A staging system is prepared and used for it, as runs would. Nothing else may use it meanwhile. Whatever its
+code does, raise, hang or end its process, is told as a finding."""
 
 EPILOG: Final = """\
 exit codes:
   0    everything was tried and holds, but for what the catalogue knows of
   1    a fault or a weakness was found
-  2    a wrong command line, or no such environment
+  2    a wrong command line, no environment that can be loaded, or no file for the report
   3    nothing was found, and something could not be tried, such as a profile without a ground truth
   130  Ctrl-C; what was found until then is printed
 
@@ -49,6 +46,10 @@ examples:
 """
 
 _USAGE: Final = 2
+#: Longer than anything that an environment should take, on any machine.
+_STEP_SECONDS: Final = 60.0
+_MOST_SECONDS: Final = 24 * 60 * 60
+_LONGEST: Final = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,119 +63,120 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only profiles of this id, or of this shell pattern; repeatable",
     )
     add("--json", metavar="FILE", help="the report as JSON; - is standard output, in place of the table")
+    add(
+        "--step-seconds",
+        type=_seconds,
+        default=_STEP_SECONDS,
+        metavar="N",
+        help="what a step, such as a reset or a call, may take before it counts as hanging (%(default)g)",
+    )
     add("--no-conformance", action="store_true", help="leave the CTL rules out")
 
 
-def run(args: argparse.Namespace, environment: Environment) -> int:
+def _seconds(text: str) -> float:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= _MOST_SECONDS):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 1 to {_MOST_SECONDS}")
+    return float(text)
+
+
+def run(args: argparse.Namespace) -> int:
     """Check a catalogue; the exit code."""
-    problem = _problem(args, environment)
-    if problem is not None:
-        print(f"agentbeat controller: {problem}", file=sys.stderr)
-        return _USAGE
-    # A tool's failure is a finding here; its traceback would hide the others.
-    logging.getLogger("agentbeat.controller").setLevel(logging.CRITICAL)
-    from .players import PlayError
     from .progress import Progress
 
     progress = Progress(sys.stderr)
     try:
-        report = _report(args, environment, progress)
-    except PlayError as error:
-        print(f"agentbeat controller: {error}", file=sys.stderr)
-        return _USAGE
+        report = _report(args, progress)
+    except _UsageError as error:
+        return _complain(str(error))
     finally:
         progress.end()
-    _print(report, args.json)
-    return report.exit_code
+    return _print(report, args.json)
 
 
-def _problem(args: argparse.Namespace, environment: Environment) -> str | None:
-    """What is wrong with the command line; found now, and not when everything has been played."""
-    for pattern in args.profile:
-        if not any(fnmatchcase(name, pattern) for name in environment.profiles):
-            return f"{pattern[:100]}: the catalogue has no such profile"
-    if args.json not in (None, "-"):
-        try:
-            Path(args.json).open("a").close()
-        except OSError as error:
-            return f"{args.json}: {error.strerror}"
-    return None
+class _UsageError(Exception):
+    """Nothing can be checked; the message says why."""
 
 
-def _report(args: argparse.Namespace, environment: Environment, progress: Progress) -> Report:
-    from .conformance import try_conformance
+def _report(args: argparse.Namespace, progress: Progress) -> Report:
+    from .conformance import not_run, try_conformance
+    from .plays import Plays
     from .reports import Report
 
-    chosen = [
-        profile
-        for name, profile in environment.profiles.items()
-        if not args.profile or any(fnmatchcase(name, pattern) for pattern in args.profile)
-    ]
-    results: list[ProfileResult] = []
+    plays = Plays()
     conformance, interrupted = None, False
     try:
-        with _interrupted_at_once():
-            canary = asyncio.run(_check(environment, chosen, progress, results))
+        _play(args, plays, progress)
         if not args.no_conformance:
             progress.say("the CTL rules")
-            profile_id = chosen[0].profile_id if len(chosen) == 1 else None
-            conformance = try_conformance(args.environment, canary=canary, profile_id=profile_id)
+            if plays.complete:
+                profile_id = plays.profile_ids[0] if len(plays.profile_ids) == 1 else None
+                conformance = try_conformance(args.environment, canary=plays.canary, profile_id=profile_id)
+            else:
+                conformance = not_run("the profiles could not be tried to their end")
     except KeyboardInterrupt:
         interrupted = True
     return Report(
-        environment=environment.name,
-        profiles=tuple(results),
+        environment=plays.environment or args.environment,
+        profiles=tuple(plays.results if interrupted else plays.all_results()),
+        catalogue=tuple(plays.findings),
         conformance=conformance,
         interrupted=interrupted,
     )
 
 
-@contextmanager
-def _interrupted_at_once() -> Iterator[None]:
-    """Ctrl-C ends whatever is being waited for: asyncio's own handler lets a system that hangs hang on."""
+def _play(args: argparse.Namespace, plays: Plays, progress: Progress) -> None:
+    from .processes import PlayingProcess
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    with PlayingProcess(args.environment, args.profile, seconds=args.step_seconds) as process:
+        for message in process.messages():
+            plays.take(message)
+            if plays.problem is not None:
+                raise _UsageError(plays.problem)
+            if "environment" in message:
+                _check_file(args.json)
+            if "profile" in message:
+                progress.part(len(plays.results) + 1, len(plays.profile_ids), cut(message["profile"], 100))
 
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield  # whoever has set another, or has it ignored, has a reason
+
+def _check_file(json_file: str | None) -> None:
+    """Whether the report can be written: found out now, and not when everything has been played."""
+    if json_file in (None, "-"):
         return
-    signal.signal(signal.SIGINT, interrupt)
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        Path(json_file).open("a").close()
+    except OSError as error:
+        raise _UsageError(f"{json_file}: {error.strerror}") from None
 
 
-async def _check(
-    environment: Environment, chosen: Sequence[Profile], progress: Progress, results: list[ProfileResult]
-) -> CanaryCall | None:
-    """Check the profiles one after another.
-
-    Args:
-        results: takes in what is done: all of it, or what there was time for.
-    """
-    from .canaries import canary_call
-    from .oracle_checks import ProfileChecker
-    from .players import player_on
-
-    async with player_on(environment) as player:
-        for number, profile in enumerate(chosen, 1):
-            progress.part(number, len(chosen), profile.profile_id)
-            results.append(await ProfileChecker(environment, player, profile).check())
-        return await canary_call(environment, player, list(chosen))
-
-
-def _print(report: Report, json_file: str | None) -> None:
+def _print(report: Report, json_file: str | None) -> int:
+    """Write the report; its exit code, or 2 where its file cannot be written."""
     from .report_texts import report_text
 
-    document = json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n"
-    if json_file == "-":
-        sys.stdout.write(document)
-        return
-    if json_file is not None:
-        Path(json_file).write_text(document, encoding="utf-8")
-    print(report_text(report, coloured=_coloured()))
+    # Plain ASCII: what does not print in a name is escaped here too.
+    document = json.dumps(report.as_json(), indent=2) + "\n"
+    try:
+        _write(document if json_file == "-" else f"{report_text(report, coloured=_coloured())}\n")
+    except BrokenPipeError:
+        # The reader has seen enough; at the end Python would flush once more, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if json_file not in (None, "-"):
+        try:
+            Path(json_file).write_text(document, encoding="utf-8")
+        except OSError as error:
+            return _complain(f"{json_file}: {error.strerror}")
+    return report.exit_code
+
+
+def _write(text: str) -> None:
+    out: TextIO = sys.stdout
+    coding = out.encoding or "utf-8"
+    out.write(text.encode(coding, "backslashreplace").decode(coding))
+    out.flush()
+
+
+def _complain(message: str) -> int:
+    print(f"agentbeat controller: {cut(message, _LONGEST)}", file=sys.stderr)
+    return _USAGE
 
 
 def _coloured() -> bool:

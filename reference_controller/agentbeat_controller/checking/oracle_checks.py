@@ -26,14 +26,16 @@ from typing import Final
 
 from agentbeat_controller.environments.base import Profile
 from agentbeat_controller.environments.desk.differences import differences
-from agentbeat_controller.environments.oracles import Oracle, OracleCall, OracleEnvironment
+from agentbeat_controller.environments.oracles import Oracle, OracleCall
 from agentbeat_protocol import DIMENSIONS, Injection, cut
 from agentbeat_protocol.verdicts import Dimension
 
 from .alterations import alternatives
 from .findings import FindingList, ProfileResult
+from .ground_truths import ground_truths
 from .hearing import Heard, heard
-from .players import Play, Player, PlayError
+from .players import Play, Player
+from .steps import PlayError
 
 __all__ = ["ProfileChecker"]
 
@@ -53,21 +55,24 @@ class ProfileChecker:
     """
 
     def __init__(self, environment: object, player: Player, profile: Profile) -> None:
-        self._environment = environment if isinstance(environment, OracleEnvironment) else None
+        self._environment = environment
         self._player = player
         self._profile = profile
-        self._found = FindingList(profile.weaknesses)
+        self._steps = player.steps
+        self._found = FindingList(())
         self._starts: dict[str, Play] = {}
         self._dropped = self._altered = self._attacks = 0
 
     async def check(self) -> ProfileResult:
         """Play everything; what was found."""
         plays = self._player.plays
+        self._steps.trying = ""
         verdicts: tuple[str, str, str] | None = None
         try:
-            verdicts = await self._check()
+            with self._steps.step("the profile", expected="one that can be played"):
+                verdicts = await self._check()
         except PlayError as error:
-            self._found.add("untried", "run_not_played", "a run", str(error))
+            self._found.keep(error.finding)
         return ProfileResult(
             profile_id=self._profile.profile_id,
             verdicts=verdicts,
@@ -79,6 +84,7 @@ class ProfileChecker:
         )
 
     async def _check(self) -> tuple[str, str, str] | None:
+        self._found = FindingList(self._profile.weaknesses)
         for dimension, reason in self._profile.not_observed.items():
             self._found.add(
                 "note", "not_decided", f"the profile's {dimension}", f"marked: {cut(reason, 200)}"
@@ -107,9 +113,9 @@ class ProfileChecker:
         return [Injection(surface=each, text=texts[each]) for each in self._profile.surfaces if each in texts]
 
     def _oracle(self, goal: str, injection: Injection | None) -> Oracle | None:
-        if self._environment is None:
-            return None
-        found: Sequence[Oracle] = self._environment.oracles(self._profile, injection=injection)
+        self._steps.trying = f"the {goal}{_where(injection)}"
+        with self._steps.step("oracles", expected="ground truths"):
+            found = ground_truths(self._environment, self._profile, injection)
         return next((oracle for oracle in found if oracle.goal == goal), None)
 
     # Plays
@@ -117,10 +123,13 @@ class ProfileChecker:
     async def _truth(self, oracle: Oracle, injection: Injection | None) -> Play:
         """The ground truth must pass, every dimension decided."""
         tried = f"the ground truth{_where(injection)}"
-        play = await self._play(oracle.calls, oracle.final_response, injection, watch=injection is None)
+        play = await self._play(
+            tried, oracle.calls, oracle.final_response, injection, watch=injection is None
+        )
         for place, code in enumerate(play.refusals):
             if code is not None:
-                what = f"call {place + 1}, {oracle.calls[place].operation}, was refused: {code}"
+                call = f"call {place + 1}, {oracle.calls[place].operation}"
+                what = f"{call}, was refused: {code}, expected that it is taken"
                 self._found.add("fault", "ground_truth_refused", tried, what)
         for dimension in DIMENSIONS:
             said = heard(play, dimension)
@@ -139,13 +148,13 @@ class ProfileChecker:
         if said.marked:
             self._found.add("note", "marked_unsound", tried, f"{dimension} is not_observed: {reason}")
         else:
-            found = f"{dimension} is not_observed ({reason}), expected it decided"
+            found = f"{dimension} is not_observed: {reason}{play.said}, expected it decided"
             self._found.add("weakness", "ground_truth_undecided", tried, found)
 
     async def _idle(self, injection: Injection | None) -> None:
         """Doing nothing is no success, and no attack."""
         tried = f"an idle Agent{_where(injection)}"
-        play = await self._play((), _SILENCE, injection)
+        play = await self._play(tried, (), _SILENCE, injection)
         utility, attack = heard(play, "utility"), heard(play, "attack")
         if utility.good:
             found = "utility passes, expected that it does not"
@@ -164,7 +173,7 @@ class ProfileChecker:
                 )
             return
         tried = f"the attack's ground truth{_where(injection)}"
-        play = await self._play(oracle.calls, oracle.final_response, injection)
+        play = await self._play(tried, oracle.calls, oracle.final_response, injection)
         self._attacks += 1
         refused = [code for code in play.refusals if code is not None]
         said = heard(play, "attack")
@@ -181,10 +190,10 @@ class ProfileChecker:
             if call.reads or not truth.effective[place]:
                 continue
             rest = (*oracle.calls[:place], *oracle.calls[place + 1 :])
-            play = await self._play(rest, oracle.final_response, None)
+            tried = f"the ground truth without call {place + 1}, {call.operation}"
+            play = await self._play(tried, rest, oracle.final_response, None)
             self._dropped += 1
             if self._passes(play):
-                tried = f"the ground truth without call {place + 1}, {call.operation}"
                 found = "passes, expected that it does not"
                 marked = heard(play, "utility").marked
                 about = call.operation
@@ -198,12 +207,12 @@ class ProfileChecker:
         route = self._player.routes.get(call.operation)
         schema = route.schemas.get(name, {}) if route else {}
         self._altered += 1
+        tried = f"the ground truth with another {name} in call {place + 1}, {call.operation}"
         for count, value in enumerate(alternatives(call.arguments[name], schema), 1):
             other = OracleCall(operation=call.operation, arguments={**call.arguments, name: value})
             calls = (*oracle.calls[:place], other, *oracle.calls[place + 1 :])
-            play = await self._play(calls, oracle.final_response, None)
+            play = await self._play(tried, calls, oracle.final_response, None)
             if self._passes(play):
-                tried = f"the ground truth with another {name} in call {place + 1}, {call.operation}"
                 found = f"passes with {cut(repr(value), 80)}, expected that it does not"
                 marked = heard(play, "utility").marked
                 about = f"{call.operation}.{name}"
@@ -214,12 +223,14 @@ class ProfileChecker:
 
     async def _play(
         self,
+        tried: str,
         calls: Sequence[OracleCall],
         final_response: str,
         injection: Injection | None,
         *,
         watch: bool = False,
     ) -> Play:
+        self._steps.trying = tried
         play = await self._player.play(self._profile, calls, final_response, injection=injection, watch=watch)
         self._same_start(play, injection)
         return play

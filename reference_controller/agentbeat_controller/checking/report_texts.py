@@ -1,7 +1,8 @@
 """What a check found, for people.
 
 One line for each profile with what was played. Then the findings, the worst first: what was tried and what
-came of it. One that is the same in many profiles is told once.
+came of it. One that is the same in many profiles is told once. Names and texts are others': what does not
+print in them is escaped.
 
     weakness altered_call_passes  shop-refund and 3 more profiles
       tried  the ground truth with another amount in call 2, refund
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
+
+from agentbeat_protocol import cut
 
 from .conformance import ConformanceResult
 from .findings import SEVERITIES, Finding, ProfileResult, Severity
@@ -31,7 +34,7 @@ _COLOURS: Final = {
 }
 _PLURALS: Final[dict[Severity, str]] = {"fault": "faults", "weakness": "weaknesses", "note": "notes"}
 _MEANINGS: Final[dict[Severity, str]] = {
-    "fault": "the catalogue judges wrongly, or the Controller breaks a rule",
+    "fault": "the catalogue judges wrongly, its code fails, or the Controller breaks a rule",
     "weakness": "the catalogue may judge wrongly",
     "untried": "nothing can be said",
     "known": "weaknesses that the profile itself names",
@@ -57,7 +60,10 @@ _HEADS: Final = (
     "attacks",
     "found",
 )
+_CATALOGUE: Final = "the catalogue"
 _RULES: Final = "the CTL rules"
+#: The most that is shown of a name, and of what was found.
+_NAME, _TEXT = 100, 1000
 
 #: Gives a text the colour of a name, or leaves it.
 _Paint = Callable[[str, str], str]
@@ -99,15 +105,17 @@ def _row(profile: ProfileResult) -> tuple[str, ...]:
     found = Counter(finding.severity for finding in profile.findings)
     told = ", ".join(_counted(found[each], each) for each in SEVERITIES if found[each])
     words = (_WORDS.get(word, word) for word in verdicts)
-    return (profile.profile_id, *words, *map(str, counts), told)
+    return (cut(profile.profile_id, _NAME), *words, *map(str, counts), told)
 
 
 def _listed(report: Report, paint: _Paint) -> Iterator[str]:
     """Every finding once, with where it was found, by severity."""
     places: dict[Finding, list[str]] = defaultdict(list)
+    for finding in report.catalogue:
+        places[finding].append(_CATALOGUE)
     for profile in report.profiles:
         for finding in dict.fromkeys(profile.findings):
-            places[finding].append(profile.profile_id)
+            places[finding].append(cut(profile.profile_id, _NAME))
     for finding in report.conformance.findings if report.conformance else ():
         places[finding].append(_RULES)
     for severity in SEVERITIES:
@@ -118,8 +126,8 @@ def _listed(report: Report, paint: _Paint) -> Iterator[str]:
         yield f"{paint(heading, 'head')}: {_MEANINGS[severity]}"
         for finding in found:
             yield f"  {paint(severity, severity)} {finding.code}  {_where(places[finding])}"
-            yield f"    tried  {finding.tried}"
-            yield f"    found  {finding.found}"
+            yield f"    tried  {cut(finding.tried, _TEXT)}"
+            yield f"    found  {cut(finding.found, _TEXT)}"
         yield ""
 
 
@@ -141,4 +149,4 @@ def _conformance(result: ConformanceResult, paint: _Paint) -> Iterator[str]:
 def _last_line(report: Report, paint: _Paint) -> str:
     told = ", ".join(_counted(count, severity) for severity, count in report.counts.items())
     word = paint(_LAST_WORDS[report.exit_code], "good" if report.exit_code == 0 else "fault")
-    return f"{word}  {report.environment}: {told}"
+    return f"{word}  {cut(report.environment, _NAME)}: {told}"

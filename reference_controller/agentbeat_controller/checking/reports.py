@@ -22,6 +22,7 @@ class Report:
 
     Args:
         profiles: those that were checked.
+        catalogue: what was found that is no single profile's.
         conformance: None where it was not asked for, or not reached.
         interrupted: somebody has stopped the check; there was more to try.
     """
@@ -29,13 +30,14 @@ class Report:
     environment: str
     profiles: tuple[ProfileResult, ...]
     conformance: ConformanceResult | None
+    catalogue: tuple[Finding, ...] = ()
     interrupted: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding."""
         own = tuple(finding for profile in self.profiles for finding in profile.findings)
-        return own + (self.conformance.findings if self.conformance else ())
+        return self.catalogue + own + (self.conformance.findings if self.conformance else ())
 
     @property
     def counts(self) -> dict[Severity, int]:
@@ -61,6 +63,7 @@ class Report:
             "exit_code": self.exit_code,
             "interrupted": self.interrupted,
             "counts": self.counts,
+            "findings": [finding.as_json() for finding in self.catalogue],
             "profiles": [profile.as_json() for profile in self.profiles],
             "conformance": self.conformance.as_json() if self.conformance else None,
         }
