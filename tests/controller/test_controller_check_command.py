@@ -184,7 +184,7 @@ def test_a_check_that_is_killed_leaves_no_process_behind(folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "TMPDIR": str(folder)},
     ) as process:
         while not (folder / "begun").exists() and process.poll() is None:
             time.sleep(0.02)

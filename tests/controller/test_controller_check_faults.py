@@ -7,6 +7,7 @@ what only a process of its own survives is played as the command does it.
 import argparse
 import json
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,7 +109,9 @@ class HereProcess:
 
     def __init__(self, name, patterns, *, seconds):
         sent = []
-        Playing(lambda message: sent.append(processes.pack(message)), lambda: False).run(name, patterns)
+        with tempfile.TemporaryDirectory() as folder:
+            playing = Playing(lambda message: sent.append(processes.pack(message)), lambda: False, folder)
+            playing.run(name, patterns)
         self.sent = [json.loads(each) for each in sent]
 
     def __enter__(self):
@@ -134,8 +137,12 @@ def here(monkeypatch):
 
 
 @pytest.fixture
-def apart(monkeypatch):
+def apart(monkeypatch, tmp_path):
+    """Nothing is left behind in the folder of temporary files."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield
+    assert list(tmp_path.glob("agentbeat-*")) == []
 
 
 def findings(report):

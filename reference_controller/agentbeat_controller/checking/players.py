@@ -250,15 +250,20 @@ def records_of(state: Any) -> Any:
 
 
 @asynccontextmanager
-async def player_on(environment: Environment, steps: Steps | None = None) -> AsyncIterator[Player]:
+async def player_on(
+    environment: Environment, steps: Steps | None = None, *, within: str | None = None
+) -> AsyncIterator[Player]:
     """A player on a database in a temporary folder, which is gone afterwards.
+
+    Args:
+        within: where that folder is made; None: where temporary ones are.
 
     Raises:
         PlayError: a Controller cannot be started on the environment, or its business plane does not say what
             its operations are.
     """
     steps = steps or Steps()
-    with steps.listening(), tempfile.TemporaryDirectory(prefix="agentbeat-check-") as folder:
+    with steps.listening(), tempfile.TemporaryDirectory(prefix="agentbeat-check-", dir=within) as folder:
         engine = open_engine(f"sqlite:///{Path(folder) / 'check.db'}")
         # Nothing here needs to outlive a power cut.
         event.listen(engine, "connect", lambda each, _: each.execute("PRAGMA synchronous = OFF"))

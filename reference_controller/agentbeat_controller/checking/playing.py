@@ -1,8 +1,8 @@
 """The process in which a check loads an environment and plays it: whatever it does there, only this one ends.
 
-    python -m agentbeat_controller.checking.playing DESCRIPTOR ENVIRONMENT [PATTERN ...]
+    python -m agentbeat_controller.checking.playing DESCRIPTOR FOLDER ENVIRONMENT [PATTERN ...]
 
-`processes` starts it and reads one JSON object after another from the pipe DESCRIPTOR:
+`processes` starts it, deletes FOLDER afterwards, and reads JSON objects from the pipe DESCRIPTOR:
 
     {"step": …}                         a step begins: who reads gives it a time
     {"problem": …}                      there is no such environment, or no such profile; nothing follows
@@ -56,16 +56,15 @@ _NO_PROFILES: Final = Finding(
 
 def main(arguments: Sequence[str]) -> int:
     """Check the profiles and say what was found; the exit code means nothing but 130, stopped."""
-    descriptor, environment_name, *patterns = arguments
+    descriptor, folder, environment_name, *patterns = arguments
     os.set_inheritable(int(descriptor), False)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     stopped = _stopped_with_its_parent()
     # A failure is a finding here; told in the log as well it would hide the others.
     logging.getLogger("agentbeat.controller").propagate = False
     try:
-        Playing(_to(Connection(int(descriptor), readable=False)), stopped.is_set).run(
-            environment_name, patterns
-        )
+        send = _to(Connection(int(descriptor), readable=False))
+        Playing(send, stopped.is_set, folder).run(environment_name, patterns)
     except (KeyboardInterrupt, BrokenPipeError):
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - such as one who has closed what is not theirs
@@ -113,10 +112,14 @@ class Playing:
     Args:
         send: takes each message.
         stopped: whether the check has been stopped.
+        folder: where the database is kept meanwhile.
     """
 
-    def __init__(self, send: Callable[[dict[str, Any]], None], stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, send: Callable[[dict[str, Any]], None], stopped: Callable[[], bool], folder: str
+    ) -> None:
         self._send = send
+        self._folder = folder
         self._steps = Steps(lambda step: send({"step": step}), stopped)
 
     def run(self, environment_name: str, patterns: Sequence[str]) -> None:
@@ -149,7 +152,7 @@ class Playing:
         raise _ProblemError(str(missing))
 
     async def _check(self, environment: Environment, chosen: Sequence[Profile]) -> None:
-        async with player_on(environment, self._steps) as player:
+        async with player_on(environment, self._steps, within=self._folder) as player:
             for profile in chosen:
                 self._send({"profile": profile.profile_id})
                 result = await ProfileChecker(environment, player, profile).check()

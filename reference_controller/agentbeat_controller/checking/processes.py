@@ -14,6 +14,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from multiprocessing import Pipe
@@ -50,9 +51,11 @@ class PlayingProcess:
 
     def __enter__(self) -> PlayingProcess:
         self._channel, theirs = Pipe(duplex=False)
-        descriptor = str(theirs.fileno())
-        # -P: a json.py beside the environment is found by whoever asks for it by name, and not by this kit.
-        command = [sys.executable, "-P", "-m", _MODULE, descriptor, *self._arguments]
+        # Ours to delete: a process that hangs is killed.
+        self._folder = tempfile.TemporaryDirectory(prefix="agentbeat-check-", ignore_cleanup_errors=True)
+        told = [str(theirs.fileno()), self._folder.name, *self._arguments]
+        # -P: what lies in the working folder, such as a json.py, does not stand in for Python's own modules.
+        command = [sys.executable, "-P", "-m", _MODULE, *told]
         # In a session of its own: a terminal's Ctrl-C reaches this process alone, which then ends the other.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, with what the user has given
             command, stdin=subprocess.PIPE, pass_fds=[theirs.fileno()], start_new_session=True
@@ -73,6 +76,7 @@ class PlayingProcess:
             self._process.kill()
             self._process.wait()
             self._channel.close()
+            self._folder.cleanup()
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """What the process says (`playing`) but for the steps, up to its `end`.
