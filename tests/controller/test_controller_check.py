@@ -6,7 +6,7 @@ import pytest
 
 from agentbeat_controller.checking.canaries import canary_call
 from agentbeat_controller.checking.oracle_checks import ProfileChecker
-from agentbeat_controller.checking.players import PlayError, player_on
+from agentbeat_controller.checking.players import player_on
 from agentbeat_controller.environments.base import KnownWeakness
 from agentbeat_controller.environments.custom import Added, Check, Oracle, OracleCall, StagedEnvironment
 from agentbeat_controller.environments.desk import DeskEnvironment
@@ -257,21 +257,6 @@ async def test_a_starting_state_that_differs_is_found_with_its_place():
     assert all("/state/serial" in finding.found for finding in differing)
 
 
-async def test_a_system_that_does_not_answer_is_untried_and_not_found_sound():
-    till = Till()
-
-    def fail(_):
-        raise OSError
-
-    till.at_state = fail
-    result = await checked(till)
-    assert found(result) == [("untried", "run_not_played")]
-    (finding,) = result.findings
-    assert finding.tried == "an idle Agent: reset"
-    assert finding.found == "got controller_unavailable (till: state: OSError: ), expected an answer"
-    assert result.verdicts is None
-
-
 async def test_an_environment_without_ground_truths_can_still_be_tried():
     class Mute(DeskEnvironment):
         oracles = None
@@ -280,19 +265,6 @@ async def test_an_environment_without_ground_truths_can_still_be_tried():
     async with player_on(environment) as player:
         checker = ProfileChecker(environment, player, environment.profiles["desk-solve-one"])
         assert found(await checker.check()) == [("untried", "no_ground_truth")]
-
-
-async def test_a_business_plane_without_a_document_cannot_be_played():
-    environment = StagedEnvironment(Till())
-    environment.business_app = lambda door: _nothing
-    with pytest.raises(PlayError, match=r"GET /openapi\.json: got status 404, expected the document"):
-        async with player_on(environment):
-            pass
-
-
-async def _nothing(scope, receive, send):
-    await send({"type": "http.response.start", "status": 404, "headers": []})
-    await send({"type": "http.response.body", "body": b""})
 
 
 # The write for the conformance suite

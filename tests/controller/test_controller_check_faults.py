@@ -1,6 +1,6 @@
 """Whatever an environment's code does, `agentbeat controller check` ends with a finding and a documented exit code.
 
-The environments are those of `support.faulty_environments`. What an exception can do is played in this process;
+The environments are in `support.faulty_environments` and `support.faulty_processes`. What an exception can do is played in this process;
 what only a process of its own survives is played as the command does it.
 """  # noqa: E501
 
@@ -16,10 +16,15 @@ import pytest
 from agentbeat_controller import command
 from agentbeat_controller.checking import processes
 from agentbeat_controller.checking.playing import Playing
-from support import faulty_environments
+from support import faulty_environments, faulty_processes
 
 ROOT = Path(__file__).parents[2]
-MODULE = faulty_environments.__name__
+NAMED = {
+    name: f"{module.__name__}:{name}"
+    for module in (faulty_environments, faulty_processes)
+    for name, each in vars(module).items()
+    if isinstance(each, type) and each.__module__ == module.__name__ and name != "Stop"
+}
 
 
 @dataclass
@@ -97,6 +102,7 @@ FAULTY = {
     "DropExits": failed("an idle Agent: release", "got SystemExit: 0, expected an answer"),
     "TablesExit": failed("the start of the Controller", "got SystemExit: 0, expected an answer"),
     "WholeStateIsASet": failed(RESET, "C-TYPE"),
+    "NoDocument": failed("GET /openapi.json", "got status 404, expected the document of the tools"),
     "NoApp": failed("business_app", "got NotImplementedError, expected an ASGI application"),
     "SilentApp": failed("GET /openapi.json", "got no response, expected the document of the tools"),
     "OddDocument": failed("GET /openapi.json", "got AttributeError: …, expected the document of the tools"),
@@ -127,7 +133,7 @@ class HereProcess:
 def check(name, *arguments):
     parser = argparse.ArgumentParser()
     command.configure(parser)
-    environment = ("--environment", f"{MODULE}:{name}", "--no-conformance")
+    environment = ("--environment", NAMED[name], "--no-conformance")
     return command.run(parser.parse_args(["check", *environment, *arguments]))
 
 
@@ -170,8 +176,9 @@ def test_what_an_environment_does_wrong_is_a_finding(name, here, capfd):
     assert "Traceback" not in err
 
 
-def test_nothing_is_found_where_nothing_is_wrong(here, capfd):
-    assert check("Sound") == 0
+@pytest.mark.parametrize("name", ["Sound", "Own"])
+def test_nothing_is_found_where_nothing_is_wrong(name, here, capfd):
+    assert check(name) == 0
     assert capfd.readouterr().out.splitlines()[-1].startswith("HOLDS  list: 0 faults")
 
 
@@ -268,8 +275,4 @@ def test_an_environment_that_prints_and_goes_elsewhere_leaves_the_report_alone(
 
 def test_every_faulty_environment_is_tried():
     source = Path(__file__).read_text()
-    known = {
-        name for name, each in vars(faulty_environments).items()
-        if isinstance(each, type) and each.__module__ == MODULE and name != "Stop"
-    }  # fmt: skip
-    assert {name for name in known if f'"{name}"' not in source} == set()
+    assert [name for name in NAMED if f'"{name}"' not in source] == []

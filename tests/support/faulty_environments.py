@@ -1,29 +1,21 @@
-"""Environments that are not right yet, one fault each: what `agentbeat controller check` is for.
+"""Staging systems that are not right yet, one fault each: what `agentbeat controller check` is for.
 
 Named on its command line as `support.faulty_environments:CLASS`.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
-import time
 
 from agentbeat_controller.environments.custom import (
     Added,
     Oracle,
     OracleCall,
     Profile,
-    StagedEnvironment,
     StagingSystem,
     done,
     nothing_else,
 )
-
-#: Longer than a test waits for a step.
-_LONG = 600
 
 
 def profile(**changes):
@@ -271,144 +263,3 @@ class ContentIsASet(Sound):
 
 class NameOfEscapes(Sound):
     name = "list\x1b]0;mine\x07"
-
-
-# Environments of one's own
-
-
-class ResetRaises(StagedEnvironment):
-    def __init__(self):
-        super().__init__(Sound())
-
-    def reset(self, connection, environment_id, profile, *, injection):
-        raise Stop
-
-
-class DropExits(ResetRaises):
-    reset = StagedEnvironment.reset
-
-    def drop(self, connection, environment_id):
-        sys.exit(0)
-
-
-class TablesExit(ResetRaises):
-    def create_tables(self, connection):
-        sys.exit(0)
-
-
-class WholeStateIsASet(ResetRaises):
-    reset = StagedEnvironment.reset
-
-    def state(self, connection, environment_id):
-        return {1, 2}
-
-
-class NoApp(ResetRaises):
-    def business_app(self, door):
-        raise NotImplementedError
-
-
-class SilentApp(ResetRaises):
-    def business_app(self, door):
-        async def app(scope, receive, send):
-            pass
-
-        return app
-
-
-class OddDocument(ResetRaises):
-    def business_app(self, door):
-        async def app(scope, receive, send):
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b'{"paths": [1]}'})
-
-        return app
-
-
-class ProfilesAreAList(ResetRaises):
-    profiles = ("list-put",)
-
-
-class NameIsANumber(ResetRaises):
-    def __init__(self):
-        super().__init__()
-        self.__dict__["name"] = 7
-
-
-class CloseExits(Sound):
-    def close(self):
-        sys.exit(0)
-
-
-class MadeByExiting(Sound):
-    def __init__(self):
-        sys.exit(0)
-
-
-class MadeByInterrupting(Sound):
-    def __init__(self):
-        raise KeyboardInterrupt
-
-
-# What only a process of its own survives
-
-
-class ProcessEnds(Sound):
-    def state(self, place):
-        os._exit(0)
-
-
-class ProcessIsKilled(Sound):
-    profiles = (profile(profile_id="list-first"), profile(), profile(profile_id="list-last"))
-
-    def prepare(self, place, profile, injection):
-        if profile.profile_id == "list-put":
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().prepare(place, profile, injection)
-
-
-class LoadingEndsTheProcess(Sound):
-    def __init__(self):
-        os._exit(0)
-
-
-class ClosesEverything(Sound):
-    def state(self, place):
-        os.closerange(3, 256)
-        return super().state(place)
-
-
-class PrepareHangs(Sound):
-    def prepare(self, place, profile, injection):
-        time.sleep(_LONG)
-
-
-class ToolHangs(Sound):
-    def put(self, place: str, key: str) -> str:
-        """Put something."""
-        threading.Event().wait()
-        return key
-
-
-class LoadingHangs(Sound):
-    def __init__(self):
-        time.sleep(_LONG)
-
-
-class CloseHangs(Sound):
-    def close(self):
-        time.sleep(_LONG)
-
-
-class Noisy(Sound):
-    """Prints, goes elsewhere, reads what nobody types, and leaves a thread and a process behind."""
-
-    def prepare(self, place, profile, injection):
-        print("preparing")
-        os.system("echo preparing")
-        os.chdir("/")
-        sys.stdin.read()
-        super().prepare(place, profile, injection)
-
-    def close(self):
-        threading.Thread(target=time.sleep, args=(_LONG,)).start()
