@@ -7,6 +7,8 @@ reason for which Core publishes no verdict has its run, and the values are looke
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -319,6 +321,24 @@ def test_a_run_id_follows_from_the_ticket_and_the_attempt() -> None:
         run_id_of(manifest=ticket, ticket=manifest, assignment="a-1", attempt=1),
     }
     assert len(ids) == 5
+
+
+def test_run_ids_and_the_tree_of_cases_are_made_as_the_page_says(tmp_path: Path) -> None:
+    """`docs/claim-campaigns.md`: with nothing but SHA-256."""
+    made = ran(tmp_path)
+    case = case_of(made, PLAIN)
+    receipt, material = case.receipt, case.material("case")
+    assert receipt.ticket is not None
+    parts = ("agentbeat.claims.v1/run-id", receipt.manifest, receipt.ticket, PLAIN, "1")
+    run_id = f"run-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:40]}"
+    response = json.loads(base64.b64decode(case.offers[-1][0].raw))
+    assert response["run_id"] == run_id
+
+    public = "sha256:" + hashlib.sha256(base64.b64decode(material["public"])).hexdigest()
+    leaf = f'{{"private":"{material["private"]}","profile":"case-desk-1","public":"{public}"}}'
+    root = "sha256:" + hashlib.sha256(b"\0" + leaf.encode()).hexdigest()
+    assert case.material("catalogue") == {"root": root, "size": 1}
+    assert (material["place"], material["proof"]) == (0, [])
 
 
 @pytest.mark.parametrize("size", range(1, 18))
